@@ -1,0 +1,78 @@
+"""LangChain's values to ours and back, in one place."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from langchain_core.documents import Document
+
+from langchain_ctxfetch._core.flow import Failed, Outcome
+from langchain_ctxfetch._core.hits import Hit
+from langchain_ctxfetch._core.text import clean
+
+METADATA_KEY = "ctxfetch"
+"""Where everything stands that this package adds to a document."""
+
+T = TypeVar("T")
+
+
+def to_hit(document: Document) -> Hit:
+    """Take a document in: text cleaned, metadata copied, our own key dropped.
+
+    >>> hit = to_hit(Document("text", id="d1", metadata={"ctxfetch": {}, "page": 2}))
+    >>> hit.id, hit.text, hit.length, hit.metadata
+    ('d1', 'text', 4, {'page': 2})
+    """
+    text = clean(document.page_content)
+    metadata = {
+        key: clean_value(value)
+        for key, value in copy.deepcopy(document.metadata).items()
+        if key != METADATA_KEY
+    }
+    return Hit(document.id, text, metadata, length=len(text))
+
+
+def to_document(
+    hit: Hit, *, text: str | None = None, added: Mapping[str, Any] | None = None
+) -> Document:
+    """Give a document out, which shares nothing that can change with *hit*.
+
+    Args:
+        hit: What a channel brought.
+        text: The text in place of the hit's own.
+        added: What stands under the metadata key `ctxfetch`; nothing by default.
+
+    Returns:
+        The document, with the hit's id and metadata.
+    """
+    metadata = copy.deepcopy(dict(hit.metadata))
+    if added is not None:
+        metadata[METADATA_KEY] = dict(added)
+    content = text if text is not None else hit.text or ""
+    return Document(page_content=content, id=hit.id, metadata=metadata)
+
+
+def added_to(document: Document) -> dict[str, Any]:
+    """Return what this package added to *document* earlier; empty where nothing."""
+    found = document.metadata.get(METADATA_KEY)
+    return copy.deepcopy(found) if isinstance(found, dict) else {}
+
+
+def unwrap(outcome: Outcome[T]) -> T:
+    """Return the value of an outcome, or raise its error."""
+    if isinstance(outcome, Failed):
+        raise outcome.error
+    return outcome.value
+
+
+def clean_value(value: Any) -> Any:  # noqa: ANN401 - metadata holds anything
+    """Clean the texts inside a value of a document's metadata."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {clean_value(key): clean_value(held) for key, held in value.items()}
+    if isinstance(value, list | tuple) and type(value) in {list, tuple}:
+        return type(value)(clean_value(held) for held in value)
+    return value

@@ -1,0 +1,1 @@
+"""The decisions of this package: no I/O, no clock, no randomness, no framework."""

@@ -1,0 +1,386 @@
+"""Keeps a store in step with the text files of a folder."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from langchain_ctxfetch._core.hits import Hit
+from langchain_ctxfetch._core.outline import title_of
+from langchain_ctxfetch._core.text import clean, cut
+from langchain_ctxfetch._folders import (
+    FoundFile,
+    PathLike,
+    ReadText,
+    SkippedPath,
+    SkipReason,
+    absolute,
+    is_within,
+    read_text,
+    walk,
+)
+from langchain_ctxfetch._rounds import run_blocking
+from langchain_ctxfetch.errors import ConfigurationError, IngestionError
+from langchain_ctxfetch.ports import WritableStore
+
+MAX_BYTES = 20_000_000
+"""The largest file that is read by default, in bytes."""
+
+BATCH_CHARACTERS = 4_000_000
+"""A batch is written when it holds this much text, so that memory stays flat."""
+
+MAX_TITLE = 300
+"""The longest title, in characters: it is indexed with every passage."""
+
+MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mkd"})
+
+Progress: TypeAlias = Callable[[int, int, str], None]
+"""Is told how many files are done, how many there are, and the id of the last."""
+
+
+@dataclass(frozen=True, repr=False)
+class SyncReport:
+    """Say what a run of `sync_folder` did.
+
+    Attributes:
+        added: How many documents are new in the store.
+        updated: How many documents were written again, since their file changed.
+        unchanged: How many files were left as they are stored.
+        removed: How many documents were removed, since their file is gone.
+        skipped: The paths that were passed over, by reason; those of folders end
+            with `/`.
+        failed: The documents that the store could not take, with the reason.
+    """
+
+    added: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    skipped: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        """Count everything in one line."""
+        counts = ("added", "updated", "unchanged", "removed")
+        parts = [f"{getattr(self, name)} {name}" for name in counts]
+        parts += [f"{len(paths)} {why}" for why, paths in self.skipped.items()]
+        parts += [f"{len(self.failed)} failed"] * bool(self.failed)
+        return ", ".join(parts)
+
+    def __repr__(self) -> str:
+        return f"<SyncReport: {self}>"
+
+
+def sync_folder(
+    store: WritableStore,
+    paths: PathLike | Sequence[PathLike],
+    *,
+    base: PathLike | None = None,
+    max_bytes: int = MAX_BYTES,
+    batch_size: int = 100,
+    progress: Progress | None = None,
+) -> SyncReport:
+    """Bring the documents of a store in step with the text files below some paths.
+
+    Each UTF-8 text file is one document. Only what changed since the last run is
+    written, and documents whose file is gone are removed, but only below *paths* and
+    only those that an earlier run has written.
+
+    A document remembers its *base*, so runs with different ones may share a store:
+    none removes what another wrote.
+
+    Hidden files and folders, links, what `.gitignore` files name, blank files and
+    those that are no UTF-8 text are passed over. A document of a file that cannot be
+    read at the moment stays as it is.
+
+    Args:
+        store: Where the documents go.
+        paths: One or more files and folders; a path that is given itself is taken
+            whatever it is called.
+        base: The id of a document is the path of its file relative to this folder,
+            or the absolute path where it lies elsewhere. By default the one folder
+            that *paths* names, or the folder of the one file.
+        max_bytes: The largest file that is read, in bytes.
+        batch_size: The most documents that are written in one call.
+        progress: Called after each file.
+
+    Returns:
+        What was done, and what was not done and why.
+
+    Raises:
+        ConfigurationError: If a path does not exist, an argument is out of range, or
+            a run with another *base* wrote documents of the same ids.
+        MissingExtraError: If the package `pathspec` is not installed.
+        StoreError: If the store as a whole cannot be read or written.
+    """
+    given = _given(paths)
+    root = _root(given, base)
+    _at_least_one("max_bytes", max_bytes)
+    _at_least_one("batch_size", batch_size)
+    run = _Run(store, root, given, max_bytes=max_bytes, batch_size=batch_size)
+    found = run.find()
+    for done, file in enumerate(found, start=1):
+        run.take(file)
+        if progress is not None:
+            progress(done, len(found), run.name(file.path))
+    return run.finish()
+
+
+async def async_folder(
+    store: WritableStore,
+    paths: PathLike | Sequence[PathLike],
+    *,
+    base: PathLike | None = None,
+    max_bytes: int = MAX_BYTES,
+    batch_size: int = 100,
+    progress: Progress | None = None,
+) -> SyncReport:
+    """Same as `sync_folder`, on a thread of its own, *progress* too."""
+    run = partial(
+        sync_folder,
+        base=base,
+        max_bytes=max_bytes,
+        batch_size=batch_size,
+        progress=progress,
+    )
+    return await run_blocking(run, store, paths)
+
+
+class _Known(NamedTuple):
+    """What the store has of a file, without its text."""
+
+    size: object
+    modified: object
+    digest: object
+    base: object
+
+
+class _Run:
+    """Be one run over some paths: what is known, what waits, what was done."""
+
+    def __init__(
+        self,
+        store: WritableStore,
+        root: str,
+        given: Sequence[str],
+        *,
+        max_bytes: int,
+        batch_size: int,
+    ) -> None:
+        self._store = store
+        self._root = root
+        self._given = given
+        self._max_bytes = max_bytes
+        self._batch_size = batch_size
+        self._base = _base_text(store, root)
+        self._known = dict(_known(store, partial(_is_below, root, given)))
+        self._done: Counter[str] = Counter()
+        self._present: set[str] = set()
+        self._unread: list[str] = []
+        self._skipped: dict[str, list[str]] = {}
+        self._failed: dict[str, str] = {}
+        self._batch: dict[str, Hit] = {}
+        self._waiting = 0
+
+    def name(self, path: str) -> str:
+        """Return the id of the document that a file becomes."""
+        return _id_of(self._root, path)
+
+    def _base_of(self, name: str) -> str:
+        """Return the folder that an id is relative to; none for an absolute one."""
+        return "" if Path(name).is_absolute() else self._base
+
+    def find(self) -> list[FoundFile]:
+        """Look for the files to read, each once."""
+        found: dict[str, FoundFile] = {}
+        passed: dict[str, SkippedPath] = {}
+        own = _own_files(self._store)
+        for path in self._given:
+            for item in walk(path, max_bytes=self._max_bytes, own=own):
+                if isinstance(item, FoundFile):
+                    found[item.path] = item
+                else:
+                    passed[item.path] = item
+        for path, item in passed.items():
+            if path not in found:
+                self._skip(path, item.reason)
+        self._refuse_clashes(self.name(path) for path in found)
+        return list(found.values())
+
+    def take(self, file: FoundFile) -> None:
+        """Read a file and write its document, unless both are the same still."""
+        name = self.name(file.path)
+        known = self._known.get(name)
+        if known is not None and (file.size, file.modified) == known[:2]:
+            self._keep(name)
+            return
+        read = read_text(file.path, self._max_bytes)
+        if isinstance(read, str):
+            self._skip(file.path, read)
+        elif known is not None and known.digest == read.digest:
+            self._keep(name)
+        else:
+            metadata = _metadata(name, file, read)
+            metadata["base"] = self._base_of(name)
+            self._write(Hit(name, read.text, metadata, length=len(read.text)))
+
+    def finish(self) -> SyncReport:
+        """Write what waits, remove what is gone, and say what was done."""
+        self._flush()
+        gone = [name for name in self._known if self._is_gone(name)]
+        for start in range(0, len(gone), self._batch_size):
+            self._done["removed"] += self._store.remove(
+                gone[start : start + self._batch_size]
+            )
+        return SyncReport(
+            **self._done,
+            skipped={why: tuple(paths) for why, paths in self._skipped.items()},
+            failed=self._failed,
+        )
+
+    def _refuse_clashes(self, names: Iterable[str]) -> None:
+        """Stop before anything is written if it would replace another run's work."""
+        for name in names:
+            known = self._known.get(name)
+            if known is not None and known.base != self._base_of(name):
+                raise ConfigurationError(
+                    f"the store holds {name!r} of another folder, {known.base!r};"
+                    " give `base` a folder that both lie in"
+                )
+
+    def _keep(self, name: str) -> None:
+        self._present.add(name)
+        self._done["unchanged"] += 1
+
+    def _skip(self, path: str, reason: SkipReason) -> None:
+        """Note a path that was passed over; what cannot be read now is not gone."""
+        name = self.name(path) + "/" * path.endswith(os.sep)
+        self._skipped.setdefault(reason, []).append(name)
+        if reason == "unreadable":
+            self._unread.append(path)
+
+    def _write(self, document: Hit) -> None:
+        self._batch[str(document.id)] = document
+        self._waiting += document.length or 0
+        if len(self._batch) >= self._batch_size or self._waiting >= BATCH_CHARACTERS:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Write the batch; documents that the store refuses do not stop the others."""
+        batch, self._batch, self._waiting = self._batch, {}, 0
+        if not batch:
+            return
+        self._present.update(batch)
+        try:
+            self._store.put(list(batch.values()))
+        except IngestionError as error:
+            refused = set(error.failed_ids) & set(batch)
+            self._failed |= dict.fromkeys(sorted(refused), str(error))
+        for name in batch.keys() - self._failed.keys():
+            self._done["updated" if name in self._known else "added"] += 1
+
+    def _is_gone(self, name: str) -> bool:
+        if name in self._present or self._known[name].base != self._base_of(name):
+            return False
+        path = _path_of(self._root, name)
+        return not any(is_within(path, unread) for unread in self._unread)
+
+
+def _metadata(name: str, file: FoundFile, read: ReadText) -> dict[str, object]:
+    """Say what is known of the document of a file, besides its text."""
+    suffix = Path(file.path).suffix.lower()
+    is_markdown = suffix in MARKDOWN
+    title = title_of(read.text) if is_markdown else None
+    return {
+        "source": name,
+        "title": cut(title or clean(Path(file.path).name), MAX_TITLE),
+        "format": "markdown" if is_markdown else suffix.removeprefix(".") or "text",
+        "modified": file.modified,
+        "bytes": file.size,
+        "digest": read.digest,
+    }
+
+
+def _given(paths: PathLike | Sequence[PathLike]) -> list[str]:
+    """Return the absolute paths that were asked for, each of which must exist."""
+    listed: Iterable[PathLike]
+    listed = [paths] if isinstance(paths, str | os.PathLike) else paths
+    given = [absolute(path) for path in listed]
+    if not given:
+        raise ConfigurationError("`paths` must name at least one file or folder")
+    for path in given:
+        if not Path(path).exists():
+            raise ConfigurationError(f"`paths`: there is no file or folder {path!r}")
+    return given
+
+
+def _root(given: Sequence[str], base: PathLike | None) -> str:
+    """Return the folder that ids are relative to."""
+    if base is not None:
+        return absolute(base)
+    if len(given) > 1:
+        raise ConfigurationError(
+            "`base` must name the folder that ids are relative to, since `paths`"
+            " names several"
+        )
+    only = Path(given[0])
+    return str(only if only.is_dir() else only.parent)
+
+
+def _at_least_one(argument: str, value: int) -> None:
+    if value < 1:
+        raise ConfigurationError(f"`{argument}` must be at least 1, not {value!r}")
+
+
+def _id_of(root: str, path: str) -> str:
+    inside = os.path.relpath(path, root) if is_within(path, root) else path
+    return clean(Path(inside).as_posix())
+
+
+def _is_below(root: str, given: Sequence[str], name: str) -> bool:
+    """Say whether the file of a document lies below one of the paths."""
+    path = _path_of(root, name)
+    return any(is_within(path, folder) for folder in given)
+
+
+def _path_of(root: str, name: str) -> str:
+    return str(Path(root) / name)  # an absolute path stays as it is
+
+
+def _known(
+    store: WritableStore, wanted: Callable[[str], bool]
+) -> Iterator[tuple[str, _Known]]:
+    """Run through the documents that earlier runs wrote, without their text."""
+    keys = ("bytes", "modified", "digest", "base")
+    for name, metadata in store.records(filter={"digest": {"$exists": True}}):
+        # Others may have written documents of their own into the same store.
+        if metadata.get("source") == name and wanted(name):
+            yield name, _Known(*map(metadata.get, keys))
+
+
+def _own_files(store: WritableStore) -> frozenset[str]:
+    """Return the files that the store itself writes, where it has any."""
+    own = _store_file(store)
+    suffixes = ("", "-wal", "-shm", "-journal") if own else ()
+    return frozenset(f"{own}{suffix}" for suffix in suffixes)
+
+
+def _base_text(store: WritableStore, root: str) -> str:
+    """Name the folder of the ids, from the store's own where that is a file.
+
+    So both can be moved together, and the store says nothing of what lies above.
+    """
+    own = _store_file(store)
+    return clean(Path(os.path.relpath(root, own.parent) if own else root).as_posix())
+
+
+def _store_file(store: WritableStore) -> Path | None:
+    path = getattr(store, "path", None)
+    if not isinstance(path, str | os.PathLike) or str(path) == ":memory:":
+        return None
+    return Path(absolute(path))

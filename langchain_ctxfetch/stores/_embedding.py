@@ -1,0 +1,120 @@
+"""Embedding texts so that one that a model rejects does not spoil the others."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+from langchain_core.embeddings import Embeddings
+
+from langchain_ctxfetch._core.flow import Failed, Flow, Ok, Outcome
+from langchain_ctxfetch._core.text import floor_boundary
+
+Vector: TypeAlias = list[float]
+
+SHORTEST = 100
+"""Characters; a model that rejects a text of so few is not rejecting its length."""
+
+_NAMES = ("model", "model_name", "model_id", "deployment", "repo_id")
+
+
+def embedding_name(embedding: Embeddings) -> str:
+    """Return what identifies a model: class name, and model name where it has one."""
+    name = type(embedding).__name__
+    for attribute in _NAMES:
+        model = getattr(embedding, attribute, None)
+        if isinstance(model, str) and model:
+            return f"{name}:{model}"
+    return name
+
+
+def embed_texts(texts: Sequence[str]) -> Flow[Sequence[str], list[Vector], list[Vector]]:
+    """Embed texts: all at once, else one by one, else the beginning of each.
+
+    Args:
+        texts: None of them blank.
+
+    Yields:
+        Rounds of one request, each a list of texts for the model.
+
+    Returns:
+        A vector for each text.
+
+    Raises:
+        Exception: The model's own, where it rejects even a short text.
+    """
+    if not texts:
+        return []
+    (outcome,) = yield [texts]
+    if isinstance(outcome, Ok):
+        return outcome.value
+    vectors: list[Vector] = []
+    for text in texts:
+        vectors.append((yield from _embed_beginning(text)))
+    return vectors
+
+
+def _embed_beginning(text: str) -> Flow[Sequence[str], list[Vector], Vector]:
+    """Embed a text, or as much of its beginning as the model takes."""
+    length = len(text)
+    while True:
+        (outcome,) = yield [[text[:length]]]
+        if isinstance(outcome, Ok):
+            break
+        if length <= SHORTEST:
+            raise outcome.error
+        length = floor_boundary(text, max(SHORTEST, length // 2))
+    if length < len(text):
+        warnings.warn(
+            f"the embedding rejects a text of {len(text)} characters; its vector comes"
+            f" from the first {length}. A smaller `passage_size` avoids that.",
+            stacklevel=2,
+        )
+    return outcome.value[0]
+
+
+def embed_with(
+    embedding: Embeddings,
+) -> Callable[[Sequence[Sequence[str]]], list[Outcome[list[Vector]]]]:
+    """Return what answers the rounds of `embed_texts`."""
+
+    def answer(asked: Sequence[Sequence[str]]) -> list[Outcome[list[Vector]]]:
+        return [_attempt(embedding, list(texts)) for texts in asked]
+
+    return answer
+
+
+def aembed_with(
+    embedding: Embeddings,
+) -> Callable[[Sequence[Sequence[str]]], Awaitable[list[Outcome[list[Vector]]]]]:
+    """Same as `embed_with`, but asynchronously."""
+
+    async def answer(asked: Sequence[Sequence[str]]) -> list[Outcome[list[Vector]]]:
+        return [await _aattempt(embedding, list(texts)) for texts in asked]
+
+    return answer
+
+
+def _attempt(embedding: Embeddings, texts: list[str]) -> Outcome[list[Vector]]:
+    try:
+        return _whole(embedding.embed_documents(texts), texts)
+    except Exception as error:  # noqa: BLE001 - a model may raise anything
+        return Failed(error)
+
+
+async def _aattempt(embedding: Embeddings, texts: list[str]) -> Outcome[list[Vector]]:
+    try:
+        return _whole(await embedding.aembed_documents(texts), texts)
+    except Exception as error:  # noqa: BLE001 - a model may raise anything
+        return Failed(error)
+
+
+def _whole(vectors: list[Vector], texts: list[str]) -> Outcome[list[Vector]]:
+    if len(vectors) != len(texts):
+        return Failed(
+            ValueError(
+                f"the `embedding` gave {len(vectors)} vectors for {len(texts)} texts"
+            )
+        )
+    return Ok(vectors)

@@ -1,0 +1,176 @@
+"""The keyword index on disk: which rows hold a term, and how often.
+
+Rows are numbered once and for all in the order of writing; a row is a passage or the
+title of a document. Postings stand in *blocks*. Each write adds a small one, and eight
+of a level are merged into one of the next, so that neither a write nor a search ever
+meets many. Nothing in a block changes: rows of removed documents are passed over when
+a search reads them, and dropped by the next merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Rows: TypeAlias = npt.NDArray[np.int32]
+Counts: TypeAlias = npt.NDArray[np.unsignedinteger]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+FAN_IN = 8
+"""Blocks of one level that are merged into one of the next."""
+
+MOST_POSTINGS = 2_000_000
+"""Postings of one block, so that a merge needs little memory however large the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Hold postings in compressed sparse rows: one run for each term.
+
+    Attributes:
+        terms: Distinct and sorted by code point.
+        offsets: Where the run of each term begins, and the end of the last.
+        rows: The rows that hold the term, rising within a run.
+        counts: How often each of them holds it.
+    """
+
+    terms: list[str]
+    offsets: Integers
+    rows: Rows
+    counts: Counts
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def build(rows: Sequence[Sequence[str]]) -> Block:
+    """Count the terms of each row.
+
+    >>> block = build([["b", "a", "b"], ["b"]])
+    >>> block.terms, block.offsets.tolist(), block.rows.tolist(), block.counts.tolist()
+    (['a', 'b'], [0, 1, 3], [0, 0, 1], [1, 2, 1])
+
+    Args:
+        rows: The terms of each row, with repeats.
+
+    Returns:
+        Their postings; rows are numbered from 0.
+    """
+    numbers: dict[str, int] = {}
+    seen = [numbers.setdefault(term, len(numbers)) for row in rows for term in row]
+    terms = sorted(numbers)
+    rank = np.empty(len(terms), np.int64)
+    rank[[numbers[term] for term in terms]] = np.arange(len(terms))
+    at_row = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    pairs = rank[np.asarray(seen, np.int64)] * len(rows) + at_row
+    pairs, counts = np.unique(pairs, return_counts=True)
+    of_term, rows_of_terms = np.divmod(pairs, max(1, len(rows)))
+    return Block(terms, _offsets(of_term, len(terms)), rows_of_terms.astype(np.int32), _narrow(counts))
+
+
+def shift(block: Block, by: int) -> Block:
+    """Return the block with every row number raised by *by*."""
+    rows = (block.rows + by).astype(np.int32)
+    return Block(block.terms, block.offsets, rows, block.counts)
+
+
+def merge(blocks: Sequence[Block], living: Mask, first_row: int) -> Block:
+    """Make one block of several, without the rows that are gone.
+
+    Args:
+        blocks: In the order of their rows, which do not overlap.
+        living: Whether each row still exists, from *first_row* on.
+        first_row: The row that *living* begins with.
+
+    Returns:
+        The postings of all living rows.
+    """
+    union = sorted(set().union(*(block.terms for block in blocks)))
+    number = {term: i for i, term in enumerate(union)}
+    of_term = np.concatenate([_numbered(block, number) for block in blocks])
+    rows = np.concatenate([block.rows for block in blocks])
+    counts = np.concatenate([block.counts for block in blocks])
+    kept = living[rows - first_row]
+    of_term, rows, counts = of_term[kept], rows[kept], counts[kept]
+    # Stable: blocks come in the order of their rows, and so stay the runs.
+    order = np.argsort(of_term, kind="stable")
+    of_term = of_term[order]
+    used = np.unique(of_term)
+    offsets = _offsets(np.searchsorted(used, of_term), len(used))
+    terms = [union[i] for i in used.tolist()]
+    return Block(terms, offsets, rows[order], _narrow(counts[order]))
+
+
+def groups(sizes: Sequence[int], most: int = MOST_POSTINGS) -> list[tuple[int, int]]:
+    """Return which neighbouring blocks to merge so that none grows past *most*.
+
+    >>> groups([3, 4, 9, 2, 2], most=8)
+    [(0, 2), (2, 3), (3, 5)]
+
+    Args:
+        sizes: The postings of each block.
+        most: The most postings of a merged block; one that is larger stays alone.
+
+    Returns:
+        First and past-the-last index of each group.
+    """
+    found: list[tuple[int, int]] = []
+    first, total = 0, 0
+    for i, size in enumerate(sizes):
+        if i > first and total + size > most:
+            found.append((first, i))
+            first, total = i, 0
+        total += size
+    return [*found, (first, len(sizes))]
+
+
+def encode(block: Block) -> tuple[bytes, bytes, bytes, bytes]:
+    """Write terms, offsets, rows and counts of a block as bytes, little-endian."""
+    return (
+        "\n".join(block.terms).encode(),
+        block.offsets.astype("<i4").tobytes(),
+        block.rows.astype("<i4").tobytes(),
+        block.counts.astype(block.counts.dtype.newbyteorder("<")).tobytes(),
+    )
+
+
+def decode(terms: bytes, offsets: bytes, rows: bytes, counts: bytes) -> Block:
+    """Read what `encode` has written.
+
+    Raises:
+        ValueError: If the bytes do not belong together.
+    """
+    words = terms.decode().split("\n") if terms else []
+    numbers = np.frombuffer(rows, "<i4")
+    width = len(counts) // max(1, len(numbers))
+    read = Block(
+        words,
+        np.frombuffer(offsets, "<i4").astype(np.int64),
+        numbers.astype(np.int32, copy=False),
+        np.frombuffer(counts, f"<u{width or 1}"),
+    )
+    whole = len(read.offsets) == len(words) + 1 and read.offsets[-1] == len(numbers)
+    if not whole or len(read.counts) != len(numbers):
+        raise ValueError("a block of the keyword index does not fit together")
+    return read
+
+
+def _numbered(block: Block, number: dict[str, int]) -> Integers:
+    """Return the number of the term of each posting."""
+    numbers = np.fromiter((number[term] for term in block.terms), np.int64)
+    return np.repeat(numbers, np.diff(block.offsets))
+
+
+def _offsets(of_term: Integers, terms: int) -> Integers:
+    return np.searchsorted(of_term, np.arange(terms + 1))
+
+
+def _narrow(counts: npt.NDArray[np.integer]) -> Counts:
+    """Return counts in the smallest type: nearly always one byte."""
+    largest = int(counts.max(initial=0))
+    return counts.astype(np.min_scalar_type(largest))

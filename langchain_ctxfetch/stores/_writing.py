@@ -1,0 +1,261 @@
+"""What one transaction writes, given a connection within it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from langchain_ctxfetch.stores._layout import Columns
+from langchain_ctxfetch.stores._postings import (
+    FAN_IN,
+    Block,
+    Integers,
+    Mask,
+    decode,
+    encode,
+    groups,
+    merge,
+    shift,
+)
+from langchain_ctxfetch.stores._preparing import Prepared, PreparedDocument
+from langchain_ctxfetch.stores._vectors import Matrix
+
+MOST_PARAMETERS = 500
+"""Values of one `in (...)`: few enough for every build of SQLite."""
+
+
+def read_counter(connection: sqlite3.Connection, key: str) -> int:
+    """Return a number that the file keeps: version, next document or next row."""
+    (value,) = connection.execute(
+        "select value from meta where key = ?", (key,)
+    ).fetchone()
+    return int(value)
+
+
+def chunked(values: Sequence[object]) -> Iterator[tuple[str, Sequence[object]]]:
+    """Yield values in parts, each with the marks that stand for them in SQL."""
+    for i in range(0, len(values), MOST_PARAMETERS):
+        part = values[i : i + MOST_PARAMETERS]
+        yield ", ".join("?" * len(part)), part
+
+
+def store(
+    connection: sqlite3.Connection, prepared: Prepared, vectors: Matrix | None
+) -> None:
+    """Write documents in place of those of the same ids.
+
+    Args:
+        connection: Within a transaction that may write.
+        prepared: What is written.
+        vectors: One for each passage, where the store has an embedding.
+    """
+    version = _next_version(connection)
+    _bury(connection, _ordinals(connection, prepared.documents), version)
+    first = read_counter(connection, "next_document")
+    _insert_documents(connection, prepared.documents, first)
+    last = first + len(prepared.documents) - 1
+    _set(connection, "next_document", last + 1)
+    rows = len(prepared.columns) // (4 * 4)
+    if not rows:
+        return
+    first_row = read_counter(connection, "next_row")
+    _set(connection, "next_row", first_row + rows)
+    connection.execute(
+        "insert into batches values (?, ?, ?, ?, ?, ?)",
+        (
+            first,
+            last,
+            first_row,
+            len(prepared.documents),
+            prepared.columns,
+            None if vectors is None else vectors.astype("<f4").tobytes(),
+        ),
+    )
+    if len(prepared.block):
+        _insert_block(connection, shift(prepared.block, first_row), level=0)
+        _merge_full_levels(connection)
+
+
+def remove(connection: sqlite3.Connection, ordinals: Sequence[int]) -> None:
+    """Remove documents.
+
+    Args:
+        connection: Within a transaction that may write.
+        ordinals: Which; all of them exist.
+    """
+    if ordinals:
+        _bury(connection, ordinals, _next_version(connection))
+
+
+def _next_version(connection: sqlite3.Connection) -> int:
+    version = read_counter(connection, "version") + 1
+    _set(connection, "version", version)
+    return version
+
+
+def _set(connection: sqlite3.Connection, key: str, value: int) -> None:
+    connection.execute("update meta set value = ? where key = ?", (value, key))
+
+
+def _ordinals(
+    connection: sqlite3.Connection, documents: Sequence[PreparedDocument]
+) -> list[int]:
+    found: list[int] = []
+    for marks, ids in chunked([document.id for document in documents]):
+        rows = connection.execute(
+            f"select ordinal from documents where id in ({marks})",  # noqa: S608 - marks are question marks
+            ids,
+        )
+        found += [ordinal for (ordinal,) in rows]
+    return found
+
+
+def _insert_documents(
+    connection: sqlite3.Connection, documents: Sequence[PreparedDocument], first: int
+) -> None:
+    connection.executemany(
+        "insert into documents values (?, ?, ?, ?, ?)",
+        (
+            (ordinal, each.id, len(each.text), each.metadata, each.text)
+            for ordinal, each in enumerate(documents, first)
+        ),
+    )
+    # A list may hold a value twice.
+    connection.executemany(
+        "insert or ignore into facts values (?, ?, ?, ?, ?)",
+        (
+            (fact.key, fact.kind, fact.value, fact.element, ordinal)
+            for ordinal, each in enumerate(documents, first)
+            for fact in each.facts
+        ),
+    )
+
+
+def _bury(
+    connection: sqlite3.Connection, ordinals: Sequence[int], version: int
+) -> None:
+    """Remove documents, and remember them until their whole batch is gone."""
+    each = [(ordinal,) for ordinal in ordinals]
+    connection.executemany("delete from documents where ordinal = ?", each)
+    connection.executemany("delete from facts where document = ?", each)
+    batches = set()
+    for ordinal in ordinals:
+        batch = _batch_of(connection, ordinal)
+        if batch is not None:
+            batches.add(batch)
+            connection.execute(
+                "update batches set live = live - 1 where first_document = ?", (batch,)
+            )
+            connection.execute(
+                "insert into tombstones values (?, ?)", (ordinal, version)
+            )
+    for batch in batches:
+        _drop_if_empty(connection, batch)
+
+
+def _batch_of(connection: sqlite3.Connection, ordinal: int) -> int | None:
+    found = connection.execute(
+        "select first_document, last_document from batches where first_document <= ?"
+        " order by first_document desc limit 1",
+        (ordinal,),
+    ).fetchone()
+    return None if found is None or found[1] < ordinal else int(found[0])
+
+
+def _drop_if_empty(connection: sqlite3.Connection, batch: int) -> None:
+    last, live = connection.execute(
+        "select last_document, live from batches where first_document = ?", (batch,)
+    ).fetchone()
+    if live == 0:
+        connection.execute("delete from batches where first_document = ?", (batch,))
+        connection.execute(
+            "delete from tombstones where document between ? and ?", (batch, last)
+        )
+
+
+def _insert_block(connection: sqlite3.Connection, block: Block, level: int) -> None:
+    connection.execute(
+        "insert into blocks (level, first_row, last_row, size, terms, offsets, rows,"
+        " counts) values (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            level,
+            int(block.rows.min()),
+            int(block.rows.max()),
+            len(block),
+            *encode(block),
+        ),
+    )
+
+
+def _merge_full_levels(connection: sqlite3.Connection) -> None:
+    level = 0
+    while True:
+        blocks = connection.execute(
+            "select block, size, first_row, last_row from blocks where level = ?"
+            " order by first_row limit ?",
+            (level, FAN_IN),
+        ).fetchall()
+        if len(blocks) < FAN_IN:
+            return
+        for first, past in groups([size for _, size, _, _ in blocks]):
+            _lift(connection, blocks[first:past], level + 1)
+        level += 1
+
+
+def _lift(
+    connection: sqlite3.Connection,
+    blocks: Sequence[tuple[int, int, int, int]],
+    level: int,
+) -> None:
+    """Bring blocks to the next level, several of them as one."""
+    if len(blocks) == 1:
+        connection.execute(
+            "update blocks set level = ? where block = ?", (level, blocks[0][0])
+        )
+        return
+    first_row, last_row = blocks[0][2], max(last for *_, last in blocks)
+    merged = merge(
+        [_read_block(connection, block) for block, *_ in blocks],
+        _living_rows(connection, first_row, last_row),
+        first_row,
+    )
+    if len(merged):
+        _insert_block(connection, merged, level)
+    connection.executemany(
+        "delete from blocks where block = ?", [(block,) for block, *_ in blocks]
+    )
+
+
+def _read_block(connection: sqlite3.Connection, block: int) -> Block:
+    return decode(
+        *connection.execute(
+            "select terms, offsets, rows, counts from blocks where block = ?", (block,)
+        ).fetchone()
+    )
+
+
+def _living_rows(connection: sqlite3.Connection, first: int, last: int) -> Mask:
+    """Say of the rows from *first* to *last* whether their documents exist."""
+    living = np.zeros(last - first + 1, np.bool_)
+    rows = connection.execute(
+        "select first_document, last_document, first_row, passages from batches"
+        " where first_row between ? and ?",
+        (first, last),
+    ).fetchall()
+    for first_document, last_document, first_row, blob in rows:
+        columns = Columns.read(blob, first_document)
+        gone = _gone(connection, first_document, last_document)
+        stands = ~np.isin(columns.document, gone)
+        # Rows without terms may follow the last posting of a batch.
+        room = living[first_row - first :]
+        room[: len(stands)] = stands[: len(room)]
+    return living
+
+
+def _gone(connection: sqlite3.Connection, first: int, last: int) -> Integers:
+    rows = connection.execute(
+        "select document from tombstones where document between ? and ?", (first, last)
+    )
+    return np.array([document for (document,) in rows], np.int64)
