@@ -58,7 +58,8 @@ class DaemonPool:
         self._work: queue.SimpleQueue[_Work] = queue.SimpleQueue()
         self._own = threading.local()
         self._threads = 0
-        self._waiting = 0
+        self._idle = 0
+        self._queued = 0
         self._abandoned: set[Future[Any]] = set()
 
     def submit(self, call: Callable[[], T]) -> Future[T]:
@@ -78,10 +79,9 @@ class DaemonPool:
             self._spawn(lambda: _run(work))
             return future
         with self._lock:
+            self._queued += 1
             self._work.put(work)
-            if self._waiting < self._work.qsize() and self._room():
-                self._threads += 1
-                self._spawn(self._serve)
+            self._hire()
         return future
 
     def abandon(self, future: Future[Any]) -> None:
@@ -90,14 +90,21 @@ class DaemonPool:
             return
         with self._lock:
             self._abandoned.add(future)
+            self._hire()
         future.add_done_callback(self._ended)
 
     def _ended(self, future: Future[Any]) -> None:
         with self._lock:
             self._abandoned.discard(future)
 
-    def _room(self) -> bool:
-        return self._threads < self._size + len(self._abandoned)
+    def _hire(self) -> None:
+        """Begin another thread where work would wait and there may be one more."""
+        if self._queued > self._idle and self._threads < self._most():
+            self._threads += 1
+            self._spawn(self._serve)
+
+    def _most(self) -> int:
+        return self._size + len(self._abandoned)
 
     def _spawn(self, target: Callable[[], None]) -> None:
         threading.Thread(target=target, name="ctxfetch", daemon=True).start()
@@ -106,15 +113,16 @@ class DaemonPool:
         self._own.inside = True
         while True:
             with self._lock:
-                if self._threads > self._size + len(self._abandoned):
+                if self._threads > self._most():
                     self._threads -= 1
                     return
-                self._waiting += 1
+                self._idle += 1
             work = self._work.get()
             with self._lock:
-                self._waiting -= 1
+                self._idle -= 1
+                self._queued -= 1
             _run(work)
-            del work
+            del work  # an idle thread holds nobody's values
 
 
 def _run(work: _Work) -> None:
