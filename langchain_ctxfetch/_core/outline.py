@@ -21,7 +21,8 @@ _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
 _NO_TITLE = re.compile(r"[ ]{4}|\t|[ ]{0,3}(?:[#>|`~=]|[-*+][ \t]|--|[0-9]{1,9}[.)] )")
 
 _FRONT_MATTER = re.compile(
-    r"(?P<rule>---|\+\+\+)[ \t\r]*\n(?P<body>.*?)^(?:(?P=rule)|\.\.\.)[ \t\r]*(?:\n|\Z)",
+    r"(?P<rule>---|\+\+\+)[ \t\r]*\n"
+    r"(?P<body>.*?)^(?:(?P=rule)|\.\.\.)[ \t\r]*(?:\n|\Z)",
     re.DOTALL | re.MULTILINE,
 )
 _TITLE_LINE = re.compile(r"^title[ \t]*[:=][ \t]*(?P<title>[^\n]*)$", re.MULTILINE)

@@ -16,7 +16,10 @@ import regex
 
 from langchain_ctxfetch._core.text import Span, ceil_boundary, floor_boundary
 
-CJK_LETTERS = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uff66-\uff9f々ー"
+CJK_LETTERS = (
+    "\u0e00-\u0eff\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\uff66-\uff9f\U00020000-\U0003ffff"
+)
 """Letters of scripts that write no spaces between words, for a character class."""
 
 LONGEST = 400
@@ -34,6 +37,7 @@ _ONE_BREAK = re.compile(r"\r?\n[ \t]*")
 _CJK = re.compile(f"[{CJK_LETTERS}]")
 _ATTACHED = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
 
+_FIRST_PREPENDED = "\u0600"
 _JOINER = "\u200d"
 
 _ABBREVIATED = """
@@ -128,7 +132,14 @@ def stripped(text: str, start: int, end: int) -> Span:
     (3, 4)
     """
     body = text[start:end].rstrip()
-    return start + len(body) - len(body.lstrip()), start + len(body)
+    first, last = start + len(body) - len(body.lstrip()), start + len(body)
+    if first < last:
+        # A mark may stand on a space, and a sign of Arabic before one.
+        if first > start and _is_attached(text[first]):
+            first = floor_boundary(text, first, start)
+        if last < end and text[last - 1] >= _FIRST_PREPENDED:
+            last = ceil_boundary(text, last, first)
+    return first, last
 
 
 def mostly_cjk(text: str) -> bool:
@@ -142,8 +153,9 @@ def snap(text: str, position: int, *, reach: int = LONGEST) -> int:
     >>> snap("One. Two. Three.", 6)
     10
     """
-    found = _END.search(text, position, min(len(text), position + reach))
-    return position if found is None else found.end()
+    found = _END.search(text, position, position + reach)
+    place = min(position, len(text)) if found is None else found.end()
+    return floor_boundary(text, place)
 
 
 def _ends(text: str, start: int, stop: int) -> Iterator[int]:

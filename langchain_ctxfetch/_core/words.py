@@ -34,7 +34,9 @@ _SPACELESS = (
     "\u0e00-\u0eff\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
     "\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_IDEOGRAPH = re.compile("[\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_IDEOGRAPH = re.compile(
+    "[\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
 _RUN = re.compile(f"([{_SPACELESS}]+)|[^{_SPACELESS}]+")
 _HYPHEN = re.compile("[-\u2010\u2011]")
 _POSSESSIVE = re.compile(r"['\u2019]s\b")

@@ -97,7 +97,8 @@ class Connections:
         with self._lock:
             if self._closed:
                 raise StoreError(
-                    f"the store {self.path!r} is closed; open a new one", store=self.path
+                    f"the store {self.path!r} is closed; open a new one",
+                    store=self.path,
                 )
             if self._process != os.getpid():
                 # SQLite connections must not be carried across a fork, nor closed.
@@ -179,7 +180,10 @@ _KINDS: dict[str, tuple[type[StoreError], str]] = {
         "another process writes; raise `busy_timeout_s` or try again",
     ),
     "SQLITE_LOCKED": (StoreTimeoutError, "another connection writes; try again"),
-    "SQLITE_READONLY": (StoreReadOnlyError, "the file or its folder is write-protected"),
+    "SQLITE_READONLY": (
+        StoreReadOnlyError,
+        "the file or its folder is write-protected",
+    ),
     "SQLITE_FULL": (StoreFullError, "make room and try again; nothing stored is lost"),
     "SQLITE_CORRUPT": (StoreCorruptError, "restore a copy or index the documents anew"),
     "SQLITE_NOTADB": (StoreCorruptError, "restore a copy or index the documents anew"),

@@ -29,7 +29,9 @@ def embedding_name(embedding: Embeddings) -> str:
     return name
 
 
-def embed_texts(texts: Sequence[str]) -> Flow[Sequence[str], list[Vector], list[Vector]]:
+def embed_texts(
+    texts: Sequence[str],
+) -> Flow[Sequence[str], list[Vector], list[Vector]]:
     """Embed texts: all at once, else one by one, else the beginning of each.
 
     Args:

@@ -211,9 +211,7 @@ def _segments(
     return tuple(sorted(segments, key=attrgetter("first_row")))
 
 
-def _load(
-    connection: sqlite3.Connection, number: int, place: _Placement
-) -> Segment:
+def _load(connection: sqlite3.Connection, number: int, place: _Placement) -> Segment:
     first_row, *blobs = connection.execute(
         "select first_row, terms, offsets, rows, counts from blocks where block = ?",
         (number,),
@@ -262,4 +260,3 @@ class _Placement:
         known = (batch >= 0) & (within < self._size[batch])
         position = self._position[batch] + within
         return (position, None) if known.all() else (position * known, known)
-

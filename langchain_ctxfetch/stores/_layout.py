@@ -210,4 +210,3 @@ def sections(
 def _firsts(of: Integers, documents: int) -> npt.NDArray[np.int64]:
     """Return where each document begins in a rising column of documents."""
     return np.searchsorted(of, np.arange(documents + 1))
-

@@ -70,7 +70,12 @@ def build(rows: Sequence[Sequence[str]]) -> Block:
     pairs = rank[np.asarray(seen, np.int64)] * len(rows) + at_row
     pairs, counts = np.unique(pairs, return_counts=True)
     of_term, rows_of_terms = np.divmod(pairs, max(1, len(rows)))
-    return Block(terms, _offsets(of_term, len(terms)), rows_of_terms.astype(np.int32), _narrow(counts))
+    return Block(
+        terms,
+        _offsets(of_term, len(terms)),
+        rows_of_terms.astype(np.int32),
+        _narrow(counts),
+    )
 
 
 def shift(block: Block, by: int) -> Block:

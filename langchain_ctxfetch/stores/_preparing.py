@@ -7,9 +7,11 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 
+from langchain_ctxfetch._bridge import METADATA_KEY, clean_value
 from langchain_ctxfetch._core.facts import Fact, facts, normalised
 from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch._core.outline import Heading, headings
@@ -84,9 +86,8 @@ class Preparer:
     splitter: TextSplitter | None
     title_key: str
 
-    def prepare(self, hits: Sequence[tuple[str, Hit]]) -> Prepared:
-        """Prepare documents of distinct ids for writing."""
-        documents = [_document(id_, hit) for id_, hit in hits]
+    def prepare(self, documents: Sequence[PreparedDocument]) -> Prepared:
+        """Cut documents of distinct ids into what is written of them."""
         rows: list[tuple[int, int, int, int]] = []
         terms: list[list[str]] = []
         texts: list[str] = []
@@ -229,6 +230,23 @@ def _push(stack: list[Heading], heading: Heading) -> None:
     stack.append(heading)
 
 
+def prepared_document(hit: Hit) -> PreparedDocument:
+    """Check a document and write its metadata; give it an id if it has none.
+
+    Raises:
+        ConfigurationError: If its metadata holds what JSON cannot.
+    """
+    kept = {key: value for key, value in hit.metadata.items() if key != METADATA_KEY}
+    stored = metadata_json(clean_value(kept))
+    # Facts are those of the metadata as it will come back.
+    return PreparedDocument(
+        clean(hit.id) if hit.id is not None else str(uuid4()),
+        clean(hit.text or ""),
+        stored,
+        tuple(facts(json.loads(stored))),
+    )
+
+
 def metadata_json(metadata: Mapping[str, Any]) -> str:
     """Write metadata as JSON.
 
@@ -285,14 +303,6 @@ def _ordered(values: set[Any] | frozenset[Any]) -> list[Any]:
         return sorted(values)
     except TypeError:
         return sorted(values, key=repr)
-
-
-def _document(id_: str, hit: Hit) -> PreparedDocument:
-    stored = metadata_json(hit.metadata)
-    # Facts are those of the metadata as it will come back.
-    return PreparedDocument(
-        id_, clean(hit.text or ""), stored, tuple(facts(json.loads(stored)))
-    )
 
 
 def _title(value: object) -> str:

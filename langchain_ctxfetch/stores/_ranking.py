@@ -113,7 +113,8 @@ def best_positions(scores: Floats, eligible: Mask, depth: int) -> Integers:
         return at[:0]
     found = scores[at]
     least = np.partition(found, len(found) - depth)[len(found) - depth]
-    return at[found >= least]
+    best: Integers = at[found >= least]
+    return best
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,10 @@ class _Occurrences:
             titles, in_title = titles[kept], in_title[kept]
         wide = np.int64
         return cls(
-            passages.astype(wide), own.astype(wide), titles.astype(wide), in_title.astype(wide)
+            passages.astype(wide),
+            own.astype(wide),
+            titles.astype(wide),
+            in_title.astype(wide),
         )
 
     def in_passages(self, layout: Layout) -> tuple[Integers, Integers]:
@@ -206,7 +210,8 @@ def _idf(total: int, holding: int) -> float:
 
 
 def _norms(lengths: Integers, mean: float) -> Floats:
-    return K1 * (1 - B + B * lengths / mean)
+    relative: Floats = lengths / mean
+    return K1 * (1 - B + B * relative)
 
 
 def _documents(layout: Layout, passages: Floats, sections: Floats) -> Floats:

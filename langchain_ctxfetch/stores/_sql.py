@@ -36,12 +36,11 @@ create table batches (            -- the passages of documents written together
     first_document integer primary key,
     last_document integer not null,
     first_row integer not null,
-    live integer not null,        -- documents of the batch that still exist
     passages blob not null,       -- int32 columns: document, start, end, terms
     vectors blob                  -- float32, one of length 1 for each passage
 );
 create index batches_by_row on batches (first_row);
-create table tombstones (         -- documents that are gone from a living batch
+create table tombstones (         -- documents gone from a batch that still stands
     document integer primary key,
     version integer not null
 );

@@ -72,7 +72,9 @@ class VectorCache:
         self._matrix: Matrix = np.empty((0, 0), np.float32)
         self._used = 0
 
-    def of(self, connection: sqlite3.Connection, index: Index, dimension: int) -> Matrix:
+    def of(
+        self, connection: sqlite3.Connection, index: Index, dimension: int
+    ) -> Matrix:
         """Return the vectors of all passages of *index*.
 
         Args:
@@ -81,7 +83,7 @@ class VectorCache:
             dimension: How many numbers a vector has.
         """
         known = len(self._batches)
-        if index.batches[:known] != self._batches:
+        if not known or index.batches[:known] != self._batches:
             self._batches, known = (), 0
             self._matrix, self._used = np.empty((0, dimension), np.float32), 0
         passages = len(index.layout.start)

@@ -63,18 +63,18 @@ def store(
     first_row = read_counter(connection, "next_row")
     _set(connection, "next_row", first_row + rows)
     connection.execute(
-        "insert into batches values (?, ?, ?, ?, ?, ?)",
+        "insert into batches values (?, ?, ?, ?, ?)",
         (
             first,
             last,
             first_row,
-            len(prepared.documents),
             prepared.columns,
             None if vectors is None else vectors.astype("<f4").tobytes(),
         ),
     )
     if len(prepared.block):
-        _insert_block(connection, shift(prepared.block, first_row), level=0)
+        span = (first_row, first_row + rows - 1)
+        _insert_block(connection, shift(prepared.block, first_row), span, level=0)
         _merge_full_levels(connection)
 
 
@@ -140,52 +140,48 @@ def _bury(
     each = [(ordinal,) for ordinal in ordinals]
     connection.executemany("delete from documents where ordinal = ?", each)
     connection.executemany("delete from facts where document = ?", each)
-    batches = set()
+    batches: dict[tuple[int, int], None] = {}
     for ordinal in ordinals:
         batch = _batch_of(connection, ordinal)
         if batch is not None:
-            batches.add(batch)
-            connection.execute(
-                "update batches set live = live - 1 where first_document = ?", (batch,)
-            )
+            batches[batch] = None
             connection.execute(
                 "insert into tombstones values (?, ?)", (ordinal, version)
             )
-    for batch in batches:
-        _drop_if_empty(connection, batch)
+    for first, last in batches:
+        _drop_if_empty(connection, first, last)
 
 
-def _batch_of(connection: sqlite3.Connection, ordinal: int) -> int | None:
-    found = connection.execute(
+def _batch_of(connection: sqlite3.Connection, ordinal: int) -> tuple[int, int] | None:
+    """Return first and last document of the batch that has passages of a document."""
+    found: tuple[int, int] | None = connection.execute(
         "select first_document, last_document from batches where first_document <= ?"
         " order by first_document desc limit 1",
         (ordinal,),
     ).fetchone()
-    return None if found is None or found[1] < ordinal else int(found[0])
+    return None if found is None or found[1] < ordinal else found
 
 
-def _drop_if_empty(connection: sqlite3.Connection, batch: int) -> None:
-    last, live = connection.execute(
-        "select last_document, live from batches where first_document = ?", (batch,)
+def _drop_if_empty(connection: sqlite3.Connection, first: int, last: int) -> None:
+    # Counted, not kept in the batch: SQLite would write all its vectors again.
+    span = (first, last)
+    (gone,) = connection.execute(
+        "select count(*) from tombstones where document between ? and ?", span
     ).fetchone()
-    if live == 0:
-        connection.execute("delete from batches where first_document = ?", (batch,))
+    if gone == last - first + 1:
+        connection.execute("delete from batches where first_document = ?", (first,))
         connection.execute(
-            "delete from tombstones where document between ? and ?", (batch, last)
+            "delete from tombstones where document between ? and ?", span
         )
 
 
-def _insert_block(connection: sqlite3.Connection, block: Block, level: int) -> None:
+def _insert_block(
+    connection: sqlite3.Connection, block: Block, span: tuple[int, int], level: int
+) -> None:
     connection.execute(
         "insert into blocks (level, first_row, last_row, size, terms, offsets, rows,"
         " counts) values (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            level,
-            int(block.rows.min()),
-            int(block.rows.max()),
-            len(block),
-            *encode(block),
-        ),
+        (level, *span, len(block), *encode(block)),
     )
 
 
@@ -215,14 +211,14 @@ def _lift(
             "update blocks set level = ? where block = ?", (level, blocks[0][0])
         )
         return
-    first_row, last_row = blocks[0][2], max(last for *_, last in blocks)
+    first_row, last_row = blocks[0][2], blocks[-1][3]
     merged = merge(
         [_read_block(connection, block) for block, *_ in blocks],
         _living_rows(connection, first_row, last_row),
         first_row,
     )
     if len(merged):
-        _insert_block(connection, merged, level)
+        _insert_block(connection, merged, (first_row, last_row), level)
     connection.executemany(
         "delete from blocks where block = ?", [(block,) for block, *_ in blocks]
     )
@@ -247,10 +243,8 @@ def _living_rows(connection: sqlite3.Connection, first: int, last: int) -> Mask:
     for first_document, last_document, first_row, blob in rows:
         columns = Columns.read(blob, first_document)
         gone = _gone(connection, first_document, last_document)
-        stands = ~np.isin(columns.document, gone)
-        # Rows without terms may follow the last posting of a batch.
-        room = living[first_row - first :]
-        room[: len(stands)] = stands[: len(room)]
+        begin = first_row - first
+        living[begin : begin + len(columns)] = ~np.isin(columns.document, gone)
     return living
 
 

@@ -1,0 +1,144 @@
+"""Score sentences by terms whose hits flow to the sentences around them."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from langchain_ctxfetch._core.text import Span
+
+FORE = 1.5
+"""Weight of what flows onwards in the text."""
+
+BACK = 0.5
+"""Weight of what flows back."""
+
+_SATURATION = 1.5  # k1 of BM25
+_LENGTH_SHARE = 0.75  # b of BM25
+_DECLINE = 0.25  # how much of its score the last sentence loses
+_FAINT = 1e-4  # hits; a flow below this is over
+
+
+class Scale(NamedTuple):
+    """Be one width of the flow.
+
+    Attributes:
+        weight: What the score at this width counts.
+        reach: After how many characters 1/e is left; 0 is no flow at all.
+    """
+
+    weight: float
+    reach: float
+
+
+def decays_between(middles: Sequence[float], reach: float) -> list[float]:
+    """Return what is left of a flow from each sentence to the next.
+
+    >>> [round(left, 3) for left in decays_between([0, 300, 900], reach=300)]
+    [0.368, 0.135]
+    """
+    return [math.exp((here - there) / reach) for here, there in pairwise(middles)]
+
+
+def spread(counts: Sequence[tuple[int, float]], decays: Sequence[float]) -> list[float]:
+    """Let counts flow: each sentence also gets what is left of the others' counts.
+
+    F(i) = f(i) + 1.5 * sum of f(j) left from each j before i
+    + 0.5 * sum of f(j) left from each j after i; two passes.
+
+    >>> spread([(1, 1.0)], [0.5, 0.5])
+    [0.25, 1.0, 0.75]
+
+    Args:
+        counts: Numbers of sentences, ascending, each with what it holds.
+        decays: What is left of a flow from each sentence to the next.
+    """
+    last = len(decays)
+    flowed = [0.0] * (last + 1)
+    for place, count in counts:
+        flowed[place] += count
+    carried = 0.0
+    for (place, count), (stop, _) in pairwise([*counts, (last, 0.0)]):
+        carried += count
+        for i in range(place, stop):
+            carried *= decays[i]
+            if carried < _FAINT:
+                carried = 0.0
+                break
+            flowed[i + 1] += FORE * carried
+    carried = 0.0
+    for (place, count), (stop, _) in pairwise([*reversed(counts), (0, 0.0)]):
+        carried += count
+        for i in range(place - 1, stop - 1, -1):
+            carried *= decays[i]
+            if carried < _FAINT:
+                carried = 0.0
+                break
+            flowed[i] += BACK * carried
+    return flowed
+
+
+class KernelScorer:
+    """Score the sentences of one text for any number of terms.
+
+    At each scale a sentence has the BM25 of its flowed counts, its length flowing
+    the same way; the sum is taken down by up to a quarter towards the end of the
+    text, as texts answer early.
+    """
+
+    def __init__(
+        self, units: Sequence[Span], length: int, scales: Iterable[Scale]
+    ) -> None:
+        middles = [(start + end) / 2 for start, end in units]
+        self._starts = [start for start, _ in units]
+        self._ends = [end for _, end in units]
+        self._early = [1 - _DECLINE * middle / max(1, length) for middle in middles]
+        sizes = [(i, float(end - start)) for i, (start, end) in enumerate(units)]
+        self._scales: list[tuple[float, list[float], list[float]]] = []
+        for weight, reach in scales:
+            decays = decays_between(middles, reach) if reach else []
+            flowed = spread(sizes, decays) if reach else [size for _, size in sizes]
+            self._scales.append((weight, decays, _norms(flowed)))
+
+    def score(self, terms: Iterable[tuple[float, Sequence[int]]]) -> list[float]:
+        """Return the score of each sentence for terms given as weight and places.
+
+        The places of a term are ascending, in characters of the text.
+        """
+        totals = [0.0] * len(self._starts)
+        for weight, places in terms:
+            counts = self._counts(places)
+            if not counts:
+                continue
+            for share, decays, norms in self._scales:
+                gain = weight * share * (_SATURATION + 1)
+                if not decays:
+                    for i, count in counts:
+                        totals[i] += gain * count / (count + norms[i])
+                    continue
+                flowed = spread(counts, decays)
+                for i, amount in enumerate(flowed):
+                    if amount:
+                        totals[i] += gain * amount / (amount + norms[i])
+        return [total * early for total, early in zip(totals, self._early, strict=True)]
+
+    def _counts(self, places: Sequence[int]) -> list[tuple[int, float]]:
+        """Return how many places each sentence holds, those with none left out."""
+        counts: dict[int, float] = {}
+        for place in places:
+            i = bisect_right(self._starts, place) - 1
+            if i >= 0 and place < self._ends[i]:
+                counts[i] = counts.get(i, 0.0) + 1.0
+        return list(counts.items())
+
+
+def _norms(sizes: Sequence[float]) -> list[float]:
+    """Return k1 * (1 - b + b * size / mean size) of each sentence."""
+    mean = math.fsum(sizes) / len(sizes) if sizes else 1.0
+    return [
+        _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * size / mean)
+        for size in sizes
+    ]

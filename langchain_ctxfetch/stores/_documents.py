@@ -1,0 +1,113 @@
+"""Reading documents back out of the file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_ctxfetch._core.hits import Hit
+from langchain_ctxfetch.stores._writing import chunked
+
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """Hold what the file has of a document.
+
+    Attributes:
+        id: What names it.
+        length: Of its text, in characters.
+        text: The whole text; None where it was not wanted.
+        metadata: What was stored with it; empty where it was not wanted.
+    """
+
+    id: str
+    length: int
+    text: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+    def as_hit(self) -> Hit:
+        """Return it as a result without a score."""
+        return Hit(self.id, self.text, self.metadata, length=self.length)
+
+
+def read_ids(connection: sqlite3.Connection, ordinals: Sequence[int]) -> dict[int, str]:
+    """Return the ids of documents by their ordinals."""
+    found: dict[int, str] = {}
+    for marks, part in chunked(ordinals):
+        found.update(
+            connection.execute(
+                f"select ordinal, id from documents where ordinal in ({marks})",  # noqa: S608 - question marks
+                part,
+            )
+        )
+    return found
+
+
+def read_documents(
+    connection: sqlite3.Connection, ordinals: Sequence[int], *, bodies: bool
+) -> dict[int, StoredDocument]:
+    """Return documents by their ordinals, with text and metadata if wanted."""
+    columns = "ordinal, id, length" + (", text, metadata" if bodies else "")
+    found: dict[int, StoredDocument] = {}
+    for marks, part in chunked(ordinals):
+        rows = connection.execute(
+            f"select {columns} from documents where ordinal in ({marks})",  # noqa: S608 - question marks
+            part,
+        )
+        found.update((ordinal, _stored(*row)) for ordinal, *row in rows)
+    return found
+
+
+def read_by_ids(
+    connection: sqlite3.Connection, ids: Sequence[str]
+) -> dict[str, StoredDocument]:
+    """Return the documents of these ids that exist, with text and metadata."""
+    found: dict[str, StoredDocument] = {}
+    for marks, part in chunked(ids):
+        rows = connection.execute(
+            f"select id, length, text, metadata from documents where id in ({marks})",  # noqa: S608 - question marks
+            part,
+        )
+        found.update((row[0], _stored(*row)) for row in rows)
+    return found
+
+
+def read_page(
+    connection: sqlite3.Connection, after: int
+) -> list[tuple[int, str, dict[str, Any]]]:
+    """Return ordinal, id and metadata of the documents that follow an ordinal."""
+    rows = connection.execute(
+        "select ordinal, id, metadata from documents where ordinal > ?"
+        " order by ordinal limit ?",
+        (after, _PAGE),
+    )
+    return [(ordinal, id_, json.loads(metadata)) for ordinal, id_, metadata in rows]
+
+
+def ordinals_of(connection: sqlite3.Connection, ids: Sequence[str]) -> Iterator[int]:
+    """Yield the ordinals of the documents of these ids that exist."""
+    for marks, part in chunked(ids):
+        rows = connection.execute(
+            f"select ordinal from documents where id in ({marks})",  # noqa: S608 - question marks
+            part,
+        )
+        for (ordinal,) in rows:
+            yield ordinal
+
+
+def all_ordinals(connection: sqlite3.Connection) -> list[int]:
+    """Return the ordinals of all documents, rising."""
+    return sorted(
+        ordinal for (ordinal,) in connection.execute("select ordinal from documents")
+    )
+
+
+def _stored(
+    id_: str, length: int, text: str | None = None, metadata: str = "{}"
+) -> StoredDocument:
+    return StoredDocument(id_, length, text, json.loads(metadata))

@@ -1,0 +1,68 @@
+"""What the stores are asked inside: a search by text or by vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from langchain_ctxfetch._core.flow import Outcome
+from langchain_ctxfetch._core.hits import Hit
+from langchain_ctxfetch.ports import SearchRequest, Where
+
+Unit: TypeAlias = Literal["documents", "passages"]
+"""Whether results are whole documents or single passages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Ask one channel for its best documents or passages.
+
+    Attributes:
+        channel: `"keyword"` or `"vector"`.
+        query: The text asked; blank where only a vector is known.
+        depth: The most results wanted.
+        where: Only documents that match it are searched.
+        bodies: Whether text and metadata are wanted.
+        complete: See `SearchRequest`.
+        unit: What a result is.
+        vector: The query's vector, or the error that making it ended with; None for
+            a channel that needs none.
+    """
+
+    channel: str
+    query: str
+    depth: int
+    where: Where | None = None
+    bodies: bool = True
+    complete: bool = False
+    unit: Unit = "documents"
+    vector: Outcome[Sequence[float]] | None = None
+
+    @classmethod
+    def of(
+        cls, request: SearchRequest, vector: Outcome[Sequence[float]] | None
+    ) -> Probe:
+        """Return the probe that answers a request of a round."""
+        return cls(
+            request.channel,
+            request.query,
+            request.depth,
+            request.where,
+            bodies=request.bodies,
+            complete=request.complete,
+            vector=vector,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Be one result.
+
+    Attributes:
+        hit: The document, or the document of the passage.
+        vector: The vector of its best passage; None in a keyword search.
+    """
+
+    hit: Hit
+    vector: Sequence[float] | None = None

@@ -1,0 +1,318 @@
+"""Answering a round of probes from one state of the file."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from langchain_ctxfetch._bridge import unwrap
+from langchain_ctxfetch._core.filters import parse
+from langchain_ctxfetch._core.flow import Failed, Ok, Outcome
+from langchain_ctxfetch._core.hits import Hit, Passage
+from langchain_ctxfetch.errors import (
+    ConfigurationError,
+    CtxFetchError,
+    StoreCorruptError,
+)
+from langchain_ctxfetch.stores._documents import (
+    StoredDocument,
+    read_documents,
+    read_ids,
+)
+from langchain_ctxfetch.stores._filtering import MaskCache
+from langchain_ctxfetch.stores._index import EMPTY, Index, follow
+from langchain_ctxfetch.stores._opening import read_record
+from langchain_ctxfetch.stores._postings import Mask
+from langchain_ctxfetch.stores._probes import Found, Probe
+from langchain_ctxfetch.stores._ranking import (
+    Floats,
+    Scores,
+    best_positions,
+    keyword_scores,
+    term_weights,
+)
+from langchain_ctxfetch.stores._vectors import (
+    Matrix,
+    VectorCache,
+    best_of_documents,
+    cosines,
+    unit_vectors,
+)
+from langchain_ctxfetch.stores._writing import read_counter
+
+BEST_PASSAGES = 3
+"""How many passages a hit remembers."""
+
+
+class Searcher:
+    """Keep the index of one store in memory and search it.
+
+    Args:
+        path: What errors call the store.
+        query_terms: Cuts a question into terms.
+    """
+
+    def __init__(self, path: str, query_terms: Callable[[str], list[str]]) -> None:
+        self._path = path
+        self._query_terms = query_terms
+        self._lock = threading.Lock()
+        self._index = EMPTY
+        self._vectors = VectorCache()
+        self._masks = MaskCache()
+
+    def passages(self, connection: sqlite3.Connection) -> int:
+        """Return how many passages are indexed."""
+        return self._state(connection, with_vectors=False)[0].totals.passages
+
+    def answer(
+        self, connection: sqlite3.Connection, probes: Sequence[Probe]
+    ) -> list[Outcome[list[Found]]]:
+        """Answer probes from one state of the file, each failing alone.
+
+        Args:
+            connection: Within a transaction.
+            probes: What is asked.
+
+        Returns:
+            One outcome for each probe, in order.
+        """
+        index, matrix = self._state(connection, with_vectors=_needs_vectors(probes))
+        view = _View(connection, index, matrix, self._masks)
+        rankings = [self._attempt(view, probe) for probe in probes]
+        return [
+            _listed(view, probe, ranking, rankings)
+            for probe, ranking in zip(probes, rankings, strict=True)
+        ]
+
+    def _state(
+        self, connection: sqlite3.Connection, *, with_vectors: bool
+    ) -> tuple[Index, Matrix | None]:
+        version = read_counter(connection, "version")
+        with self._lock:
+            if version < self._index.version:
+                # Another thread has read a later state: look at the file again.
+                connection.execute("rollback")
+                connection.execute("begin")
+                version = read_counter(connection, "version")
+            known = self._index if version >= self._index.version else EMPTY
+            dimension = read_record(connection).dimension if with_vectors else None
+            try:
+                if version != known.version:
+                    self._index = follow(connection, known, version)
+                matrix = (
+                    self._vectors.of(connection, self._index, dimension)
+                    if dimension
+                    else None
+                )
+            except (TypeError, ValueError, IndexError) as error:
+                raise StoreCorruptError(
+                    f"{self._path}: the index is damaged ({error}); restore a copy or"
+                    " index the documents anew",
+                    store=self._path,
+                    errors=(error,),
+                ) from error
+            return self._index, matrix
+
+    def _attempt(self, view: _View, probe: Probe) -> Outcome[_Ranking]:
+        try:
+            return Ok(self._rank(view, probe))
+        except CtxFetchError as error:
+            return Failed(error)
+
+    def _rank(self, view: _View, probe: Probe) -> _Ranking:
+        match probe.channel:
+            case "keyword":
+                weights = term_weights(self._query_terms(probe.query))
+                scores = keyword_scores(view.index, weights)
+                return view.ranking(probe, scores, positive=True)
+            case "vector":
+                return view.ranking(probe, view.similarities(probe), positive=False)
+            case other:
+                raise ConfigurationError(
+                    f"`channel` must be 'keyword' or 'vector', not {other!r}"
+                )
+
+
+def _needs_vectors(probes: Iterable[Probe]) -> bool:
+    return any(isinstance(probe.vector, Ok) for probe in probes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    """Hold what one probe found.
+
+    Attributes:
+        scores: Of every document and passage.
+        passing: Which documents may be shown at all.
+        positive: Whether a score of 0 means that nothing was found.
+        best: The results wanted, best first: documents or passages.
+    """
+
+    scores: Scores
+    passing: Mask
+    positive: bool
+    best: Sequence[int]
+
+
+@dataclass(frozen=True)
+class _View:
+    """Be one state of the store in one transaction."""
+
+    connection: sqlite3.Connection
+    index: Index
+    matrix: Matrix | None
+    masks: MaskCache
+    ids: dict[int, str] = field(default_factory=dict)
+
+    def similarities(self, probe: Probe) -> Scores:
+        """Return the cosine of every passage, and the best of every document."""
+        layout = self.index.layout
+        nothing = np.full(len(layout.start), -np.inf)
+        if probe.vector is None:
+            # A blank question is similar to nothing.
+            return Scores(np.full(len(layout.documents), -np.inf), nothing)
+        given = unwrap(probe.vector)
+        if self.matrix is None or not len(self.matrix):
+            return Scores(np.full(len(layout.documents), -np.inf), nothing)
+        vector = unit_vectors([given], self.matrix.shape[1])[0]
+        eligible = self.passing(probe)[layout.passage_document]
+        found = cosines(self.matrix, vector, eligible)
+        return Scores(best_of_documents(layout, found), found.astype(np.float64))
+
+    def passing(self, probe: Probe) -> Mask:
+        """Return which documents exist and match the filter of a probe."""
+        index = self.index
+        if not probe.where:
+            return index.living
+        parsed = parse(probe.where)
+        documents = index.layout.documents
+        mask = self.masks.passing(self.connection, parsed, documents, index.version)
+        return mask & index.living
+
+    def ranking(self, probe: Probe, scores: Scores, *, positive: bool) -> _Ranking:
+        """Cut the best results out of the scores."""
+        passing = self.passing(probe)
+        floor = 0.0 if positive else -np.inf
+        if probe.unit == "documents":
+            eligible = passing & (scores.documents > floor)
+            at = best_positions(scores.documents, eligible, probe.depth)
+            best = self._in_order(at.tolist(), scores.documents)
+        else:
+            eligible = passing[self.index.layout.passage_document]
+            eligible &= scores.passages > floor
+            at = best_positions(scores.passages, eligible, probe.depth)
+            best = self._passages_in_order(at.tolist(), scores.passages)
+        return _Ranking(scores, passing, positive, best[: max(0, probe.depth)])
+
+    def _in_order(self, documents: Sequence[int], scores: Floats) -> list[int]:
+        ids = self.ids_of(documents)
+        return sorted(documents, key=lambda at: (-scores[at], ids[at]))
+
+    def _passages_in_order(self, passages: Sequence[int], scores: Floats) -> list[int]:
+        document = self.index.layout.passage_document
+        ids = self.ids_of(sorted({int(document[at]) for at in passages}))
+        return sorted(
+            passages, key=lambda at: (-scores[at], ids[int(document[at])], at)
+        )
+
+    def ids_of(self, documents: Sequence[int]) -> dict[int, str]:
+        """Return the ids of documents, each read once for the round."""
+        unknown = [at for at in documents if at not in self.ids]
+        ordinals = self.index.layout.documents[unknown].tolist()
+        read = read_ids(self.connection, ordinals)
+        self.ids.update(
+            (at, read[ordinal]) for at, ordinal in zip(unknown, ordinals, strict=True)
+        )
+        return self.ids
+
+    def extras(self, own: _Ranking, others: Iterable[_Ranking]) -> list[int]:
+        """Return the documents that only the other rankings brought."""
+        found = {at for other in others for at in other.best} - set(own.best)
+        allowed = sorted(at for at in found if own.passing[at])
+        known = [at for at in allowed if np.isfinite(own.scores.documents[at])]
+        return self._in_order(known, own.scores.documents)
+
+    def best_passages(self, ranking: _Ranking, document: int) -> list[int]:
+        """Return the best passages of a document, best first."""
+        span = self.index.layout.passages_of(document)
+        scores = ranking.scores.passages[span]
+        order = np.argsort(-scores, kind="stable")[:BEST_PASSAGES].tolist()
+        floor = 0.0 if ranking.positive else -np.inf
+        return [span.start + at for at in order if scores[at] > floor]
+
+    def document_results(
+        self, probe: Probe, ranking: _Ranking, documents: Sequence[int]
+    ) -> list[Found]:
+        """Return documents with their best passages."""
+        stored = self._read(documents, bodies=probe.bodies)
+        return [
+            self._found(
+                stored[at],
+                float(ranking.scores.documents[at]),
+                self.best_passages(ranking, at),
+            )
+            for at in documents
+        ]
+
+    def passage_results(self, probe: Probe, ranking: _Ranking) -> list[Found]:
+        """Return single passages."""
+        of = {at: int(self.index.layout.passage_document[at]) for at in ranking.best}
+        stored = self._read(sorted(set(of.values())), bodies=probe.bodies)
+        return [
+            self._found(stored[of[at]], float(ranking.scores.passages[at]), [at])
+            for at in ranking.best
+        ]
+
+    def _read(
+        self, documents: Sequence[int], *, bodies: bool
+    ) -> dict[int, StoredDocument]:
+        ordinals = self.index.layout.documents[list(documents)].tolist()
+        read = read_documents(self.connection, ordinals, bodies=bodies)
+        return {
+            at: read[ordinal] for at, ordinal in zip(documents, ordinals, strict=True)
+        }
+
+    def _found(
+        self, stored: StoredDocument, score: float, passages: Sequence[int]
+    ) -> Found:
+        layout = self.index.layout
+        spans = [(int(layout.start[at]), int(layout.end[at])) for at in passages]
+        hit = Hit(
+            stored.id,
+            stored.text,
+            stored.metadata,
+            score=score,
+            length=stored.length,
+            passages=tuple(
+                Passage(start, end, stored.text and stored.text[start:end])
+                for start, end in spans
+            ),
+        )
+        vector: list[Any] | None = None
+        if self.matrix is not None and passages:
+            vector = self.matrix[passages[0]].tolist()
+        return Found(hit, vector)
+
+
+def _listed(
+    view: _View,
+    probe: Probe,
+    outcome: Outcome[_Ranking],
+    outcomes: Sequence[Outcome[_Ranking]],
+) -> Outcome[list[Found]]:
+    """Turn a ranking into results, with what the other rankings brought if wanted."""
+    if isinstance(outcome, Failed):
+        return outcome
+    own = outcome.value
+    if probe.unit == "passages":
+        return Ok(view.passage_results(probe, own))
+    documents = list(own.best)
+    if probe.complete:
+        others = [other.value for other in outcomes if isinstance(other, Ok)]
+        documents += view.extras(own, others)
+    return Ok(view.document_results(probe, own, documents))
