@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from enum import StrEnum
@@ -27,8 +28,12 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document
 
     from langchain_ctxfetch import Page, SearchStore
+    from langchain_ctxfetch.compressors import Row
 
 FOUND, NOTHING_FOUND, USAGE, STORE, BUDGET, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+ROOM, FEWEST = 150, 3
+"""Tokens that each document of a context should have, and how many come anyway."""
 
 EXCERPT = 300
 """How much of a document `search` quotes, in characters."""
@@ -180,7 +185,7 @@ def context(
     query: QueryArgument,
     *,
     max_tokens: Annotated[
-        int, typer.Option(help="The most tokens that the context may have.")
+        int, typer.Option(min=1, help="The most tokens that the context may have.")
     ],
     store: StoreOption = DEFAULT_STORE,
     counter: Annotated[
@@ -205,12 +210,16 @@ def context(
         retriever = ctxfetch.HybridRetriever.from_store(
             opened, fusion="weighted", content="passages"
         )
-        found = retriever.get_page(query)
+        # Many documents in a small budget would bring a few words each.
+        most = max(FEWEST, min(retriever.k, max_tokens // ROOM))
+        found = retriever.get_page(query, k=most)
         terminal.print_gaps(found.gaps)
         if not found.documents:
             terminal.print_note("nothing found")
             raise typer.Exit(NOTHING_FOUND)
         made = compressor.compress(found.documents, query)
+        if not made.documents:
+            _fail(f"{max_tokens} tokens have no room for any document", BUDGET)
         text = renderer.render(made.documents)
         used = tokens.count(text)
         if as_json:
@@ -225,7 +234,6 @@ def context(
             terminal.print_text(text)
             _print_rows(found, made.rows)
             terminal.print_note(f"{used} of {max_tokens} tokens")
-        terminal.print_gaps(made.gaps)
 
 
 # --- Results ---
@@ -261,13 +269,13 @@ def _print_rows(page: Page[Document], rows: Iterable[Row]) -> None:
         ("place", "document", "found by", "strategy", "tokens"),
         (
             (
-                place,
+                row.place,
                 row.id,
                 terminal.ranks(added[row.id]["channels"]),
                 row.strategy,
                 row.tokens,
             )
-            for place, row in enumerate(rows, start=1)
+            for row in rows
         ),
     )
 
@@ -288,6 +296,8 @@ def _excerpts(
 @contextmanager
 def _exit_codes() -> Iterator[None]:
     """Say what went wrong in one sentence, and end with the code for it."""
+    log, handler = logging.getLogger("langchain_ctxfetch"), terminal.NoteHandler()
+    log.addHandler(handler)
     try:
         yield
     except KeyboardInterrupt:
@@ -300,6 +310,8 @@ def _exit_codes() -> Iterator[None]:
         _fail(str(error), STORE)
     except CtxFetchError as error:
         _fail(str(error), USAGE)
+    finally:
+        log.removeHandler(handler)
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from langchain_ctxfetch._core.facts import moment_text
+from langchain_ctxfetch._core.text import clean
 from langchain_ctxfetch.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -158,6 +159,25 @@ def is_within(path: str, folder: str) -> bool:
     """
     folder = folder.rstrip(os.sep)
     return path == folder or path.startswith(folder + os.sep)
+
+
+def id_of(root: str, path: str) -> str:
+    """Return the path relative to a folder, or as it is where it lies elsewhere.
+
+    >>> id_of("/a", "/a/b/c.md"), id_of("/a", "/x.md")
+    ('b/c.md', '/x.md')
+    """
+    inside = os.path.relpath(path, root) if is_within(path, root) else path
+    return clean(Path(inside).as_posix())
+
+
+def path_of(root: str, name: str) -> str:
+    """Return the path that `id_of` has made a name of.
+
+    >>> path_of("/a", "b/c.md"), path_of("/a", "/x.md")
+    ('/a/b/c.md', '/x.md')
+    """
+    return str(Path(root) / name)  # an absolute path stays as it is
 
 
 def _entries(folder: str) -> list[os.DirEntry[str]] | SkippedPath:

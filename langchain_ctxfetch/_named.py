@@ -49,7 +49,7 @@ def writable(path: str, embedding: str | None) -> SQLiteStore:
         path,
         embedding=_embedding(wanted),
         embedding_id=None if wanted == "none" else wanted,
-        **_language(known),
+        language=known.language if known else "en",
     )
 
 
@@ -75,7 +75,7 @@ def readable(path: str) -> SQLiteStore:
         embedding=embedding,
         embedding_id=made_with if embedding else None,
         read_only=True,
-        **_language(known),
+        language=known.language if known else "en",
     )
 
 
@@ -90,10 +90,6 @@ def _recorded(path: str) -> Recorded | None:
     except (StoreError, KeyError):
         # Opening it says what is wrong.
         return None
-
-
-def _language(known: Recorded | None) -> dict[str, str]:
-    return {"language": known.language} if known else {}
 
 
 def _is_ours(embedding: str) -> bool:

@@ -76,7 +76,7 @@ class DaemonPool:
         context = contextvars.copy_context()
         work: _Work = (future, lambda: context.run(call))
         if getattr(self._own, "inside", False):
-            self._spawn(lambda: _run(work))
+            self._spawn(lambda: self._serve_one(work))
             return future
         with self._lock:
             self._queued += 1
@@ -109,6 +109,10 @@ class DaemonPool:
     def _spawn(self, target: Callable[[], None]) -> None:
         threading.Thread(target=target, name="ctxfetch", daemon=True).start()
 
+    def _serve_one(self, work: _Work) -> None:
+        self._own.inside = True
+        _run(work)
+
     def _serve(self) -> None:
         self._own.inside = True
         while True:
@@ -136,7 +140,9 @@ def _run(work: _Work) -> None:
 
 
 _pool = DaemonPool(size=32)
-os.register_at_fork(after_in_child=_pool._start_afresh)  # noqa: SLF001 - threads do not survive a fork
+if hasattr(os, "register_at_fork"):
+    # Threads do not survive a fork.
+    os.register_at_fork(after_in_child=_pool._start_afresh)  # noqa: SLF001 - ours
 
 
 async def run_blocking(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import textwrap
 import unicodedata
@@ -27,6 +28,14 @@ JSON_VERSION = 1
 
 SHOWN_PATHS = 5
 """How many paths are named for each reason; the report as JSON has all of them."""
+
+
+class NoteHandler(logging.Handler):
+    """Prints what the package logs to the side, as a warning."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print one record."""
+        print_note(f"warning: {record.getMessage()}", style="yellow")
 
 
 def printable(text: str) -> str:

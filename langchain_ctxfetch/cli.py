@@ -19,10 +19,11 @@ def main() -> None:
     try:
         app = import_module("langchain_ctxfetch._commands").app
     except ImportError as error:
-        if error.name not in {"typer", "rich"}:
+        package = str(error.name).partition(".")[0]
+        if package not in {"typer", "rich"}:
             raise
         sys.stderr.write(
-            f"ctxfetch: the package {error.name!r} is missing; install the extra with:"
+            f"ctxfetch: the package {package!r} is missing; install the extra with:"
             ' pip install "langchain-ctxfetch[cli]"\n'
         )
         sys.exit(2)

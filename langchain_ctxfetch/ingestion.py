@@ -20,7 +20,9 @@ from langchain_ctxfetch._folders import (
     SkippedPath,
     SkipReason,
     absolute,
+    id_of,
     is_within,
+    path_of,
     read_text,
     walk,
 )
@@ -68,7 +70,11 @@ class SyncReport:
         """Count everything in one line."""
         counts = ("added", "updated", "unchanged", "removed")
         parts = [f"{getattr(self, name)} {name}" for name in counts]
-        parts += [f"{len(paths)} {why}" for why, paths in self.skipped.items()]
+        if self.skipped:
+            reasons = ", ".join(
+                f"{len(held)} {why}" for why, held in self.skipped.items()
+            )
+            parts.append(f"{sum(map(len, self.skipped.values()))} skipped ({reasons})")
         parts += [f"{len(self.failed)} failed"] * bool(self.failed)
         return ", ".join(parts)
 
@@ -189,7 +195,7 @@ class _Run:
 
     def name(self, path: str) -> str:
         """Return the id of the document that a file becomes."""
-        return _id_of(self._root, path)
+        return id_of(self._root, path)
 
     def _base_of(self, name: str) -> str:
         """Return the folder that an id is relative to; none for an absolute one."""
@@ -279,16 +285,33 @@ class _Run:
         try:
             self._store.put(list(batch.values()))
         except IngestionError as error:
-            refused = set(error.failed_ids) & set(batch)
-            self._failed |= dict.fromkeys(sorted(refused), str(error))
+            refused = [batch[name] for name in batch if name in error.failed_ids]
+            self._put_each(refused, error)
         for name in batch.keys() - self._failed.keys():
             self._done["updated" if name in self._known else "added"] += 1
+
+    def _put_each(self, refused: Sequence[Hit], error: IngestionError) -> None:
+        """Write documents one by one, so that a bad one takes no other with it."""
+        failed = {refused[0].id: error} if len(refused) == 1 else {}
+        for document in refused if len(refused) > 1 else ():
+            try:
+                self._store.put([document])
+            except IngestionError as again:
+                failed[document.id] = again
+        if len(failed) == len(refused) > 1:
+            # Not one of several: it is no document's fault.
+            raise error
+        self._failed |= {str(name): _reason(why) for name, why in failed.items()}
 
     def _is_gone(self, name: str) -> bool:
         if name in self._present or self._known[name].base != self._base_of(name):
             return False
-        path = _path_of(self._root, name)
+        path = path_of(self._root, name)
         return not any(is_within(path, unread) for unread in self._unread)
+
+
+def _reason(error: IngestionError) -> str:
+    return str(error.errors[0] if error.errors else error)
 
 
 def _metadata(name: str, file: FoundFile, read: ReadText) -> dict[str, object]:
@@ -337,19 +360,10 @@ def _at_least_one(argument: str, value: int) -> None:
         raise ConfigurationError(f"`{argument}` must be at least 1, not {value!r}")
 
 
-def _id_of(root: str, path: str) -> str:
-    inside = os.path.relpath(path, root) if is_within(path, root) else path
-    return clean(Path(inside).as_posix())
-
-
 def _is_below(root: str, given: Sequence[str], name: str) -> bool:
     """Say whether the file of a document lies below one of the paths."""
-    path = _path_of(root, name)
+    path = path_of(root, name)
     return any(is_within(path, folder) for folder in given)
-
-
-def _path_of(root: str, name: str) -> str:
-    return str(Path(root) / name)  # an absolute path stays as it is
 
 
 def _known(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from functools import lru_cache
 
 import regex
 
@@ -75,8 +74,10 @@ def estimate(text: str) -> int:
     Returns:
         The estimate, at least 1 for a text that is not empty.
     """
+    if not text:
+        return 0
     chunks = (text[start : start + CHUNK] for start in range(0, len(text), CHUNK))
-    return math.ceil(math.fsum(_weight(chunk) for chunk in chunks))
+    return max(1, math.ceil(math.fsum(_weight(chunk) for chunk in chunks)))
 
 
 def _weight(chunk: str) -> float:
@@ -89,7 +90,6 @@ def _weight(chunk: str) -> float:
     return weight + apart * _DIGIT_AFTER_SPACE + shape.count(_SPACE * 32)
 
 
-@lru_cache(maxsize=4096)
 def _piece(piece: str) -> float:
     """Weigh the shape of a word, a number or a run of line breaks."""
     length = len(piece)

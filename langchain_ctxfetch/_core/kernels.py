@@ -55,6 +55,9 @@ def spread(counts: Sequence[tuple[int, float]], decays: Sequence[float]) -> list
     Args:
         counts: Numbers of sentences, ascending, each with what it holds.
         decays: What is left of a flow from each sentence to the next.
+
+    Returns:
+        F of each sentence.
     """
     last = len(decays)
     flowed = [0.0] * (last + 1)
@@ -62,22 +65,22 @@ def spread(counts: Sequence[tuple[int, float]], decays: Sequence[float]) -> list
         flowed[place] += count
     carried = 0.0
     for (place, count), (stop, _) in pairwise([*counts, (last, 0.0)]):
-        carried += count
+        carried += FORE * count
         for i in range(place, stop):
             carried *= decays[i]
             if carried < _FAINT:
                 carried = 0.0
                 break
-            flowed[i + 1] += FORE * carried
+            flowed[i + 1] += carried
     carried = 0.0
     for (place, count), (stop, _) in pairwise([*reversed(counts), (0, 0.0)]):
-        carried += count
+        carried += BACK * count
         for i in range(place - 1, stop - 1, -1):
             carried *= decays[i]
             if carried < _FAINT:
                 carried = 0.0
                 break
-            flowed[i] += BACK * carried
+            flowed[i] += carried
     return flowed
 
 
@@ -86,7 +89,8 @@ class KernelScorer:
 
     At each scale a sentence has the BM25 of its flowed counts, its length flowing
     the same way; the sum is taken down by up to a quarter towards the end of the
-    text, as texts answer early.
+    text, as texts answer early. A sentence with a hit never scores below the next
+    one without any, however short that is.
     """
 
     def __init__(
@@ -109,10 +113,12 @@ class KernelScorer:
         The places of a term are ascending, in characters of the text.
         """
         totals = [0.0] * len(self._starts)
+        holders: set[int] = set()
         for weight, places in terms:
             counts = self._counts(places)
             if not counts:
                 continue
+            holders.update(i for i, _ in counts)
             for share, decays, norms in self._scales:
                 gain = weight * share * (_SATURATION + 1)
                 if not decays:
@@ -123,6 +129,7 @@ class KernelScorer:
                 for i, amount in enumerate(flowed):
                     if amount:
                         totals[i] += gain * amount / (amount + norms[i])
+        _raise_holders(totals, holders)
         return [total * early for total, early in zip(totals, self._early, strict=True)]
 
     def _counts(self, places: Sequence[int]) -> list[tuple[int, float]]:
@@ -135,10 +142,15 @@ class KernelScorer:
         return list(counts.items())
 
 
+def _raise_holders(totals: list[float], holders: set[int]) -> None:
+    """Give a sentence with a hit at least what it gives to the next one without."""
+    for i in holders:
+        if i + 1 not in holders and i + 1 < len(totals):
+            totals[i] = max(totals[i], totals[i + 1])
+
+
 def _norms(sizes: Sequence[float]) -> list[float]:
     """Return k1 * (1 - b + b * size / mean size) of each sentence."""
-    mean = math.fsum(sizes) / len(sizes) if sizes else 1.0
-    return [
-        _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * size / mean)
-        for size in sizes
-    ]
+    total = math.fsum(sizes) or 1.0
+    share = _LENGTH_SHARE * len(sizes) / total
+    return [_SATURATION * (1 - _LENGTH_SHARE + share * size) for size in sizes]

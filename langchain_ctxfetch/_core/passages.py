@@ -118,6 +118,9 @@ def score_sentences(text: str, query: str, *, stem: Stem, room: int) -> Scored:
         query: Any text; it is never read as a pattern.
         stem: Reduces a lower-case word to what its inflections share.
         room: How many characters will be picked, about.
+
+    Returns:
+        The sentences with their scores, for `pick`.
     """
     folded = fold(text)
     question = read_question(query, stem)
@@ -269,7 +272,7 @@ def pick(scored: Scored, room: int, *, mark_length: int = 3) -> list[Span]:
         return []
     best = inked[order[0]]
     if best[1] - best[0] > room:
-        return _window(scored, best, room)
+        return _window(scored, order[0], room)
     whole = min(order), max(order)
     if _is_gapless(scored.units) and inked[whole[1]][1] - inked[whole[0]][0] <= room:
         return [(inked[whole[0]][0], inked[whole[1]][1])]
@@ -308,6 +311,7 @@ def _fill(
     """Take sentences in *order*, passing over those that do not fit."""
     taken = bytearray(len(units) + 1)  # one more, for the neighbour before the first
     used = -mark_length
+    nearly_full = min(_NEARLY_FULL, room // 10)
     for i in order:
         start, end = inked[i]
         marks = 1
@@ -319,7 +323,7 @@ def _fill(
         if used + cost <= room:
             taken[i] = 1
             used += cost
-            if used > room - _NEARLY_FULL:
+            if used > room - nearly_full:
                 break
     return [i for i in range(len(units)) if taken[i]]
 
@@ -337,10 +341,11 @@ def _merged(
     return spans
 
 
-def _window(scored: Scored, best: Span, room: int) -> list[Span]:
+def _window(scored: Scored, best: int, room: int) -> list[Span]:
     """Cut *room* characters out of a sentence, around its weightiest hit."""
-    text, (first, last) = scored.text, best
-    anchor = _first_hit(scored.hits, best)
+    text = scored.text
+    anchor = _first_hit(scored.hits, scored.units[best])
+    first, last = _bounds(scored.units, best, anchor - room // 4, anchor + room // 4)
     start = max(first, min(anchor - room // 2, last - room))
     end = start + room
     spare = room // _WORD_SHARE
@@ -352,6 +357,19 @@ def _window(scored: Scored, best: Span, room: int) -> list[Span]:
         end = floor_boundary(text, gap if gap >= 0 else end, first)
     start, end = stripped(text, start, end)
     return [(start, end)] if start < end else []
+
+
+def _bounds(units: Sequence[Span], i: int, least: int, most: int) -> Span:
+    """Return sentence *i*, with those beside it as far as *least* and *most*.
+
+    A share of an overlong sentence may begin or end with the hit.
+    """
+    start, end = units[i]
+    if i and units[i - 1][1] == start:
+        start = max(units[i - 1][0], min(start, least))
+    if i + 1 < len(units) and units[i + 1][0] == end:
+        end = min(units[i + 1][1], max(end, most))
+    return start, end
 
 
 def _first_hit(hits: Sequence[Sequence[int]], unit: Span) -> int:

@@ -60,7 +60,7 @@ _CUTS = (
     (re.compile(r"\s+"), 0.6),
     (re.compile(r"(?<=[^\w\s])(?<![0-9][.,])(?=.)|(?<=[.,])(?![0-9])"), 0.3),
 )
-_UNBROKEN = re.compile(r"[0-9A-Za-z.,]*[0-9A-Za-z]\Z")
+_UNBROKEN = re.compile(r"[0-9A-Za-z.,]+\Z")
 _UNBROKEN_REACH = 40  # characters before a cut in which a number may begin
 
 
@@ -109,6 +109,9 @@ def split_passages(text: str, size: int = 600) -> list[Span]:
         text: Any text; a blank one has no passages.
         size: The most characters of a passage; at least 1. Only a single grapheme
             that is longer goes over it.
+
+    Returns:
+        Stretches that touch one another; none for a blank text.
     """
     longest = max(1, min(LONGEST, int(size / _SLACK)))
     spans: list[Span] = []
@@ -257,9 +260,10 @@ def _cut_near(text: str, first: int, last: int, longest: int) -> int:
     for pattern, reach in _CUTS:
         far = int(reach * longest)
         low, high = max(first + 1, goal - far), min(most, goal + far)
-        places = {match.end() for match in pattern.finditer(text, low, high)}
-        for place in sorted(places, key=lambda place: abs(place - goal)):
-            if _is_boundary(text, place, first):
+        # One character more, for a pattern that looks at what follows.
+        ends = {match.end() for match in pattern.finditer(text, low, high + 1)}
+        for place in sorted(ends, key=lambda end: abs(end - goal)):
+            if place <= high and _is_boundary(text, place, first):
                 return place
     return _hard_cut(text, first, last, goal)
 
@@ -274,7 +278,9 @@ def _is_boundary(text: str, place: int, first: int) -> bool:
 
 def _hard_cut(text: str, first: int, last: int, goal: int) -> int:
     """Return a boundary between graphemes, before a word or number where possible."""
-    word = _UNBROKEN.search(text, max(first + 1, goal - _UNBROKEN_REACH), goal)
-    place = word.start() if word and text[goal].isalnum() else goal
+    low = max(first + 1, goal - _UNBROKEN_REACH)
+    word = _UNBROKEN.search(text, low, goal)
+    inside = word and word.start() > low and _UNBROKEN.match(text, goal, goal + 1)
+    place = word.start() if word and inside else goal
     place = floor_boundary(text, place, first)
     return place if place > first else min(last, ceil_boundary(text, goal, first))

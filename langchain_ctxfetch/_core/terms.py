@@ -102,6 +102,9 @@ def read_question(query: str, stem: Stem) -> Question:
     Args:
         query: Any text; its first 128 words or CJK runs count.
         stem: Reduces a word, in the question and in the text.
+
+    Returns:
+        The terms with their weights, and the words that they come from.
     """
     task = {stem(word) for word in _TASK_WORDS}
     kept: dict[str, float] = {}
@@ -185,6 +188,9 @@ def rarity(places: Sequence[int], cells: float, cell: int) -> float:
         places: Where the term begins, in characters.
         cells: N, how many cells the text has; need not be whole.
         cell: How long a cell is, in characters; df counts the cells with the term.
+
+    Returns:
+        The rarity, above 0.
 
     Source: Robertson and Sparck Jones's weight in Lucene's form, with stretches of
     one text in the place of documents.

@@ -114,6 +114,32 @@ def cut(text: str, limit: int, mark: str = "…") -> str:
     return text[: floor_boundary(text, limit - len(shown))] + shown
 
 
+def head(text: str, limit: int, mark: str) -> tuple[list[Span], str]:
+    """Keep the beginning of *text*, and say how much is missing.
+
+    A mark that would take more than half of *limit* is left out.
+
+    >>> head("abcdefghijklmnopqrstuvwxyz", 14, "[{missing}]")
+    ([(0, 10)], 'abcdefghij[16]')
+
+    Args:
+        text: The text to cut.
+        limit: The most characters of the result, the mark counted.
+        mark: Stands for what is missing; `{missing}` in it becomes their number.
+
+    Returns:
+        The stretch kept, if any, and the text.
+    """
+    if len(text) <= limit:
+        return _spans((0, len(text))), text
+    room = _room(text, limit, mark)
+    if room is None:
+        end = floor_boundary(text, max(0, limit))
+        return _spans((0, end)), text[:end]
+    end = floor_boundary(text, room)
+    return _spans((0, end)), text[:end] + _filled(mark, len(text) - end)
+
+
 def head_tail(text: str, limit: int, mark: str) -> tuple[list[Span], str]:
     """Keep two thirds of the room for the head and one third for the tail.
 
@@ -131,18 +157,24 @@ def head_tail(text: str, limit: int, mark: str) -> tuple[list[Span], str]:
     Returns:
         The stretches kept, in order, and the text they make.
     """
-    if len(text) <= limit:
-        return ([(0, len(text))] if text else []), text
-    room = limit - len(_filled(mark, len(text)))
-    if 2 * room < limit or room <= 1:
-        end = floor_boundary(text, max(0, limit))
-        return ([(0, end)] if end else []), text[:end]
+    room = _room(text, limit, mark)
+    if len(text) <= limit or room is None:
+        return head(text, limit, mark)
     end = floor_boundary(text, room - room // 3)
     start = ceil_boundary(text, len(text) - room // 3, end)
-    spans = [
-        (first, last) for first, last in ((0, end), (start, len(text))) if first < last
-    ]
+    spans = _spans((0, end), (start, len(text)))
     return spans, text[:end] + _filled(mark, start - end) + text[start:]
+
+
+def _room(text: str, limit: int, mark: str) -> int | None:
+    """Return what is left of *limit* beside the mark; None where that is too little."""
+    room = limit - len(_filled(mark, len(text)))
+    return room if room > 0 and 2 * room >= limit else None
+
+
+def _spans(*spans: Span) -> list[Span]:
+    """Leave out what is empty."""
+    return [(start, end) for start, end in spans if start < end]
 
 
 def _filled(mark: str, missing: int) -> str:

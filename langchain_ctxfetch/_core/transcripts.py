@@ -28,10 +28,13 @@ def is_transcript(text: str) -> bool:
     True
     """
     sample = text[:_SAMPLE]
-    lines = sum(1 for line in sample.split("\n") if line.strip())
+    lines = sum(map(bool, map(str.strip, sample.split("\n"))))
+    # Counting colons is quick, and tells for most texts.
+    if lines < _FEWEST_LINES or 2 * sample.count(":") < lines:
+        return False
     labels = Counter(_LABEL.findall(sample))
     turns = sum(count for count in labels.values() if count >= _FEWEST_TURNS)
-    return lines >= _FEWEST_LINES and 2 * turns >= lines
+    return 2 * turns >= lines
 
 
 def terms_of_the_best(
@@ -57,13 +60,16 @@ def terms_of_the_best(
 def favour_named_speakers(
     text: str, units: Sequence[Span], terms: Collection[str], stem: Stem
 ) -> list[float]:
-    """Return a factor for each unit: up to 1.2 where a speaker asked for has the turn.
+    """Return a factor for each unit, above 1 where a speaker asked for has the turn.
 
     Args:
         text: The transcript.
         units: Its sentences.
         terms: The terms of the question.
         stem: Reduces a word of a label to a term.
+
+    Returns:
+        1 + 0.2 * the share of the asked names that are in the label of the turn.
     """
     marks = [(match.start(), match[1]) for match in _LABEL.finditer(text)]
     often = Counter(label for _, label in marks)

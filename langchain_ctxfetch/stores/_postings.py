@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -61,13 +62,12 @@ def build(rows: Sequence[Sequence[str]]) -> Block:
     Returns:
         Their postings; rows are numbered from 0.
     """
-    numbers: dict[str, int] = {}
-    seen = [numbers.setdefault(term, len(numbers)) for row in rows for term in row]
-    terms = sorted(numbers)
-    rank = np.empty(len(terms), np.int64)
-    rank[[numbers[term] for term in terms]] = np.arange(len(terms))
+    seen = list(chain.from_iterable(rows))
+    terms = sorted(set(seen))
+    number = {term: i for i, term in enumerate(terms)}
+    of_seen = np.fromiter(map(number.__getitem__, seen), np.int64, len(seen))
     at_row = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
-    pairs = rank[np.asarray(seen, np.int64)] * len(rows) + at_row
+    pairs = of_seen * len(rows) + at_row
     pairs, counts = np.unique(pairs, return_counts=True)
     of_term, rows_of_terms = np.divmod(pairs, max(1, len(rows)))
     return Block(

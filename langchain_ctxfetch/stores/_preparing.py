@@ -17,8 +17,7 @@ from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch._core.outline import Heading, headings
 from langchain_ctxfetch._core.sentences import split_passages
 from langchain_ctxfetch._core.text import Span, clean
-from langchain_ctxfetch._core.words import split_terms
-from langchain_ctxfetch._language import stemmer, stop_words
+from langchain_ctxfetch._core.words import Stem, split_terms
 from langchain_ctxfetch.errors import ConfigurationError
 from langchain_ctxfetch.stores._postings import Block, build
 
@@ -75,13 +74,15 @@ class Preparer:
     """Cut documents into passages and terms.
 
     Attributes:
-        language: The name of a language, as recorded.
+        stem: The stemmer of the store's language.
+        stop: The stop words of that language.
         passage_size: The most characters of a passage.
         splitter: A splitter of LangChain in place of ours.
         title_key: The metadata key of the title.
     """
 
-    language: str
+    stem: Stem
+    stop: frozenset[str]
     passage_size: int
     splitter: TextSplitter | None
     title_key: str
@@ -131,9 +132,7 @@ class Preparer:
         return split_passages(text, self.passage_size)
 
     def _terms(self, text: str) -> tuple[list[str], list[str]]:
-        terms, stopped = split_terms(
-            text, stemmer(self.language), stop=stop_words(self.language)
-        )
+        terms, stopped = split_terms(text, self.stem, stop=self.stop)
         return terms, [STOPPED + word for word in stopped]
 
 

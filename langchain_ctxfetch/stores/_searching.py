@@ -241,9 +241,10 @@ class _View:
         """Return the best passages of a document, best first."""
         span = self.index.layout.passages_of(document)
         scores = ranking.scores.passages[span]
-        order = np.argsort(-scores, kind="stable")[:BEST_PASSAGES].tolist()
+        order = np.argsort(-scores, kind="stable")[:BEST_PASSAGES]
         floor = 0.0 if ranking.positive else -np.inf
-        return [span.start + at for at in order if scores[at] > floor]
+        best: list[int] = (span.start + order[scores[order] > floor]).tolist()
+        return best
 
     def document_results(
         self, probe: Probe, ranking: _Ranking, documents: Sequence[int]
@@ -280,8 +281,8 @@ class _View:
     def _found(
         self, stored: StoredDocument, score: float, passages: Sequence[int]
     ) -> Found:
-        layout = self.index.layout
-        spans = [(int(layout.start[at]), int(layout.end[at])) for at in passages]
+        starts = self.index.layout.start[passages].tolist()
+        ends = self.index.layout.end[passages].tolist()
         hit = Hit(
             stored.id,
             stored.text,
@@ -290,7 +291,7 @@ class _View:
             length=stored.length,
             passages=tuple(
                 Passage(start, end, stored.text and stored.text[start:end])
-                for start, end in spans
+                for start, end in zip(starts, ends, strict=True)
             ),
         )
         vector: list[Any] | None = None

@@ -16,7 +16,7 @@ from langchain_ctxfetch._core.flow import Failed, Ok, Outcome, adrive, drive
 from langchain_ctxfetch._core.hits import Hit, Passage
 from langchain_ctxfetch._core.passages import pick, score_sentences
 from langchain_ctxfetch._core.text import clean
-from langchain_ctxfetch._language import language_name, stemmer
+from langchain_ctxfetch._language import language_name, stemmer, stop_words
 from langchain_ctxfetch._rounds import run_blocking
 from langchain_ctxfetch.errors import (
     ConfigurationError,
@@ -137,9 +137,11 @@ class SQLiteStore(DocumentStore):
         self._embedding = embedding
         self._read_only = read_only
         name = language_name(language)
-        self._preparer = Preparer(name, passage_size, splitter, title_key)
-        self._searcher = Searcher(self.path, self._preparer.query_terms)
         self._stem = stemmer(name)
+        self._preparer = Preparer(
+            self._stem, stop_words(name), passage_size, splitter, title_key
+        )
+        self._searcher = Searcher(self.path, self._preparer.query_terms)
         self._connections = Connections(
             self.path, read_only=read_only, busy_timeout_s=busy_timeout_s
         )

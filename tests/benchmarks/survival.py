@@ -23,12 +23,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from langchain_core.documents import Document
+from langchain_ctxfetch.compressors import ContentPolicyCompressor
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from langchain_ctxfetch._core.passages import pick, score_sentences
@@ -36,7 +36,6 @@ from langchain_ctxfetch._core.sentences import split_passages
 from langchain_ctxfetch._core.text import Span
 from langchain_ctxfetch._core.words import index_terms
 from langchain_ctxfetch._language import stemmer
-from langchain_ctxfetch.compressors import ContentPolicyCompressor
 from langchain_ctxfetch.rendering import ContextRenderer
 
 DATA = Path(
@@ -71,7 +70,9 @@ class Case:
             return float(
                 any(a <= c and d <= b for a, b in spans for c, d in self.wanted)
             )
-        shared = (max(0, min(b, d) - max(a, c)) for a, b in spans for c, d in self.wanted)
+        shared = (
+            max(0, min(b, d) - max(a, c)) for a, b in spans for c, d in self.wanted
+        )
         return sum(shared) / sum(end - start for start, end in self.wanted)
 
 
@@ -101,7 +102,8 @@ def cases(name: str) -> list[Case]:
         for row in answers
     ]
     if name == "jsquad":
-        return [_in_article(case, row) for case, row in list(zip(found, answers))[::3]]
+        every_third = zip(found[::3], answers[::3], strict=True)
+        return [_in_article(case, row) for case, row in every_third]
     return found
 
 
@@ -163,9 +165,8 @@ def _best_windows(
             chosen.append((start, end))
     joined: list[Span] = []
     for start, end in sorted(chosen):
-        if joined and joined[-1][1] == start:
-            start = joined.pop()[0]
-        joined.append((start, end))
+        touches = bool(joined) and joined[-1][1] == start
+        joined.append((joined.pop()[0] if touches else start, end))
     return joined
 
 
@@ -247,7 +248,9 @@ def measure(name: str) -> bool:
         ]
         print(f"{label:42s}" + "".join(f"{mean:8.3f}" for mean in means), flush=True)
     print(f"{'target':42s}" + "".join(f"{target:8.3f}" for target in rooms.values()))
-    return all(mean >= target for mean, target in zip(means, rooms.values()))
+    return all(
+        mean >= target for mean, target in zip(means, rooms.values(), strict=True)
+    )
 
 
 def _reference() -> ModuleType | None:
@@ -285,8 +288,8 @@ def measure_cpu() -> None:
     reference, stem = _reference(), stemmer("en")
 
     def theirs(text: str, query: str) -> None:
-        units, scores = reference.rank(text, query, 4_000, stem)  # type: ignore[union-attr] # called only where it is there
-        reference.pick(units, scores, 4_000)  # type: ignore[union-attr] # the same
+        units, scores = reference.rank(text, query, 4_000, stem)  # type: ignore[union-attr]  # called only where it is there
+        reference.pick(units, scores, 4_000)  # type: ignore[union-attr]  # the same
 
     print(f"{'ms per question, 4,000 characters':36s}{'ours':>9s}{'reference':>11s}")
     for name, jobs in _timed_jobs():
@@ -319,7 +322,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.cpu:
         measure_cpu()
         return 0
-    return 0 if all([measure(name) for name in options.sets]) else 1
+    met = [measure(name) for name in options.sets]
+    return 0 if all(met) else 1
 
 
 if __name__ == "__main__":

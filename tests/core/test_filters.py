@@ -365,6 +365,20 @@ def test_operands_have_a_limit() -> None:
         parse({"a": {"$in": list(range(MAX_OPERANDS))}, "b": 1})
 
 
+def test_filters_without_operands_count_too() -> None:
+    """Ten thousand empty parts are no way round the limit."""
+    empty = {"$or": [{}] * (MAX_OPERANDS // 2 + 1)}
+
+    with pytest.raises(FilterError, match="10,000 operands"):
+        parse({"$and": [empty, empty]})
+
+
+@pytest.mark.parametrize("bounds", [[0, 2**70], [-(2**70), 0], [math.nan, 1]])
+def test_a_range_with_an_unmatchable_bound_has_no_operands(bounds) -> None:
+    """No reader can take the one bound that is left for the other."""
+    assert parse({"a": {"$between": bounds}}) == Compare("a", "$between")
+
+
 def test_only_mappings_are_joined() -> None:
     """A filter that is no mapping is refused before anything is searched."""
     with pytest.raises(FilterError, match="must be a mapping"):

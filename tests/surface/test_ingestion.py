@@ -1,71 +1,17 @@
 """A store in step with a folder: what is written, left alone, removed, passed over."""
 
 import os
-import sys
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from langchain_ctxfetch import _folders
 from langchain_ctxfetch.errors import (
     ConfigurationError,
     IngestionError,
-    MissingExtraError,
     StoreFullError,
 )
 from langchain_ctxfetch.ingestion import SyncReport, async_folder, sync_folder
-
-
-class FakeStore:
-    """Keeps documents in a dict and counts what is asked of it."""
-
-    def __init__(self, refused=()) -> None:
-        self.documents = {}
-        self.batches = []
-        self.removed = []
-        self.refused = set(refused)
-
-    def put(self, documents):
-        self.batches.append([hit.id for hit in documents])
-        taken = [hit for hit in documents if hit.id not in self.refused]
-        self.documents |= {hit.id: hit for hit in taken}
-        if len(taken) < len(documents):
-            failed = [hit.id for hit in documents if hit.id in self.refused]
-            raise IngestionError("no vector came back", failed_ids=failed)
-        return [hit.id for hit in taken]
-
-    async def aput(self, documents):
-        return self.put(documents)
-
-    def remove(self, ids=None, **_):
-        self.removed.extend(ids)
-        return sum(self.documents.pop(name, None) is not None for name in ids)
-
-    async def aremove(self, ids=None, **_):
-        return self.remove(ids)
-
-    def records(self, **_):
-        for name, hit in self.documents.items():
-            yield name, dict(hit.metadata)
-
-    @property
-    def written(self):
-        return [name for batch in self.batches for name in batch]
-
-
-@pytest.fixture
-def store() -> FakeStore:
-    return FakeStore()
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """Hold three files, one of them in a folder of its own."""
-    write(tmp_path / "docs/a.md", "# Apples\n\nRed.")
-    write(tmp_path / "docs/b.txt", "Pears are green.")
-    write(tmp_path / "docs/deep/c.py", "# not a title\nx = 1\n")
-    return tmp_path / "docs"
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -177,6 +123,16 @@ def test_FR_M2_many_files_are_written_once(store, tmp_path) -> None:
     assert report.unchanged == 250
 
 
+def test_files_of_the_same_size_and_time_are_not_read(
+    store, folder, monkeypatch
+) -> None:
+    """A second run over files that were left alone opens none of them."""
+    sync_folder(store, folder)
+    monkeypatch.setattr("langchain_ctxfetch.ingestion.read_text", None)
+
+    assert sync_folder(store, folder) == SyncReport(unchanged=3)
+
+
 def test_a_touched_file_is_not_written_again(store, folder) -> None:
     """A new time alone is no change: the digest decides."""
     sync_folder(store, folder)
@@ -278,176 +234,47 @@ def test_store_and_folder_can_be_moved_together(store, folder) -> None:
     assert report == SyncReport(unchanged=2, removed=1)
 
 
-# --- what is passed over --------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "reason"),
-    [
-        ("a.bin", b"text\0text", "binary"),
-        ("latin.txt", "é".encode("latin-1"), "binary"),
-        ("utf16.txt", "text".encode("utf-16"), "binary"),
-        ("empty.py", "", "blank"),
-        ("blank.md", " \n\t\n", "blank"),
-        (".hidden.md", "text", "hidden"),
-        (".git/config", "text", "hidden"),
-        ("large.txt", "x" * 101, "too large"),
-    ],
-)
-def test_what_is_no_text_is_passed_over_and_named(
-    store, tmp_path, name, content, reason
-) -> None:
-    """Nothing is written, and the report says which path and why."""
-    write(tmp_path / name, content)
-    report = sync_folder(store, tmp_path, max_bytes=100)
-    top = name.split("/")[0] + "/" * ("/" in name)
-
-    assert store.documents == {}
-    assert report.skipped == {reason: (top,)}
-
-
-def test_the_largest_allowed_file_is_taken(store, tmp_path) -> None:
-    """A file of exactly the cap is read."""
-    write(tmp_path / "a.txt", "x" * 100)
-
-    assert sync_folder(store, tmp_path, max_bytes=100).added == 1
-
-
-def test_gitignore_files_are_obeyed_the_inner_ones_first(store, tmp_path) -> None:
-    """Patterns hold below their folder, and a deeper file overrules them."""
-    write(tmp_path / ".gitignore", "*.log\nbuild/\n!\n[z-a]\n/top.txt\n")
-    write(tmp_path / "inner/.gitignore", "!keep.log\nsecret*\n")
-    for name in ("a.log", "build/x.txt", "top.txt", "secret.txt", "inner/top.txt"):
-        write(tmp_path / name, "text")
-    for name in ("inner/keep.log", "inner/b.log", "inner/secret.txt"):
-        write(tmp_path / name, "text")
-    report = sync_folder(store, tmp_path)
-
-    assert sorted(store.documents) == ["inner/keep.log", "inner/top.txt", "secret.txt"]
-    assert sorted(report.skipped["ignored"]) == [
-        "a.log",
-        "build/",
-        "inner/b.log",
-        "inner/secret.txt",
-        "top.txt",
-    ]
-
-
-def test_the_rules_of_the_repository_hold_in_its_folders(store, tmp_path) -> None:
-    """A `.gitignore` above the folder counts, up to the root of the repository."""
-    write(tmp_path / ".gitignore", "*")
-    (tmp_path / "repository/.git").mkdir(parents=True)
-    write(tmp_path / "repository/.gitignore", "*.log")
-    write(tmp_path / "repository/src/a.log", "text")
-    write(tmp_path / "repository/src/a.txt", "text")
-    sync_folder(store, tmp_path / "repository/src")
-
-    assert list(store.documents) == ["a.txt"]
-
-
-def test_what_is_asked_for_by_name_is_taken(store, tmp_path) -> None:
-    """An ignored or hidden path that is given itself is indexed."""
-    (tmp_path / ".git").mkdir()
-    write(tmp_path / ".gitignore", "build/\n")
-    write(tmp_path / "build/a.txt", "text")
-    write(tmp_path / ".notes", "text")
-    sync_folder(store, [tmp_path / "build", tmp_path / ".notes"], base=tmp_path)
-
-    assert sorted(store.documents) == [".notes", "build/a.txt"]
-
-
-def test_links_are_not_followed(store, folder) -> None:
-    """Neither a loop nor a way out of the folder is taken."""
-    (folder / "loop").symlink_to(folder)
-    (folder / "out.txt").symlink_to(write(folder.parent / "secret.txt", "secret"))
-    report = sync_folder(store, folder)
-
-    assert report.added == 3
-    assert report.skipped == {"link": ("loop", "out.txt")}
-
-
-def test_a_pipe_is_not_waited_for(store, tmp_path) -> None:
-    """What is no regular file is passed over without opening it."""
-    os.mkfifo(tmp_path / "pipe")
-
-    assert sync_folder(store, tmp_path).skipped == {"no regular file": ("pipe",)}
-
-
-def test_the_store_does_not_index_itself(store, tmp_path) -> None:
-    """The file of the store and its companions are passed over."""
-    store.path = str(tmp_path / "my.db")
-    write(tmp_path / "my.db", "text")
-    write(tmp_path / "my.db-wal", "text")
-    report = sync_folder(store, tmp_path)
-
-    assert report.skipped == {"store": ("my.db", "my.db-wal")}
-
-
-def unreadable(monkeypatch, name: str, error: type[OSError]) -> None:
-    """Let one file fail when it is opened."""
-    opened = Path.open
-
-    def fails(path, *args, **kwargs):
-        if path.name == name:
-            raise error(name)
-        return opened(path, *args, **kwargs)
-
-    monkeypatch.setattr(Path, "open", fails)
-
-
-def test_an_unreadable_file_keeps_its_document(store, folder, monkeypatch) -> None:
-    """What cannot be read now is named, and is not taken for gone."""
-    sync_folder(store, folder)
-    os.utime(folder / "a.md", (1, 1))
-    unreadable(monkeypatch, "a.md", PermissionError)
-    report = sync_folder(store, folder)
-
-    assert report == SyncReport(unchanged=2, skipped={"unreadable": ("a.md",)})
-    assert "a.md" in store.documents
-
-
-def test_an_unreadable_folder_keeps_its_documents(store, folder, monkeypatch) -> None:
-    """Nothing below a folder that cannot be listed is taken for gone."""
-    sync_folder(store, folder)
-    listed = os.scandir
-
-    def fails(path):
-        if str(path).endswith("deep"):
-            raise PermissionError(path)
-        return listed(path)
-
-    monkeypatch.setattr(_folders.os, "scandir", fails)
-    report = sync_folder(store, folder)
-
-    assert report == SyncReport(unchanged=2, skipped={"unreadable": ("deep/",)})
-    assert "deep/c.py" in store.documents
-
-
-def test_a_file_that_vanishes_in_between_is_named(store, folder, monkeypatch) -> None:
-    """It is passed over, and its document goes with it."""
-    sync_folder(store, folder)
-    os.utime(folder / "a.md", (1, 1))
-    unreadable(monkeypatch, "a.md", FileNotFoundError)
-    report = sync_folder(store, folder)
-
-    assert report == SyncReport(unchanged=2, removed=1, skipped={"vanished": ("a.md",)})
-
-
 # --- failures and progress ------------------------------------------------------
 
 
-def test_one_refused_document_does_not_stop_the_others(folder) -> None:
+def test_one_refused_document_does_not_stop_the_others(store, folder) -> None:
     """The others are stored, and the report names the one and why."""
-    store = FakeStore(refused={"b.txt"})
+    store.refused = {"b.txt"}
     report = sync_folder(store, folder, batch_size=2)
 
     assert sorted(store.documents) == ["a.md", "deep/c.py"]
     assert report == SyncReport(added=2, failed={"b.txt": "no vector came back"})
 
 
-def test_a_refused_document_is_tried_again(folder) -> None:
+def test_a_bad_document_takes_no_other_with_it(store, folder) -> None:
+    """Where a store gives up a whole batch, its documents are written one by one."""
+    store.refused = {"b.txt"}
+    put = store.put
+
+    def all_or_none(documents):
+        if len(documents) > 1:
+            names = [hit.id for hit in documents]
+            raise IngestionError("one is bad", failed_ids=names)
+        return put(documents)
+
+    store.put = all_or_none
+    report = sync_folder(store, folder)
+
+    assert sorted(store.documents) == ["a.md", "deep/c.py"]
+    assert report == SyncReport(added=2, failed={"b.txt": "no vector came back"})
+
+
+def test_where_every_document_fails_the_run_ends(store, folder) -> None:
+    """It is the store or the model that fails then, and the error says so."""
+    store.refused = {"a.md", "b.txt", "deep/c.py"}
+
+    with pytest.raises(IngestionError, match="no vector came back"):
+        sync_folder(store, folder)
+
+
+def test_a_refused_document_is_tried_again(store, folder) -> None:
     """The next run writes what the last one could not."""
-    store = FakeStore(refused={"b.txt"})
+    store.refused = {"b.txt"}
     sync_folder(store, folder)
     store.refused.clear()
 
@@ -506,23 +333,18 @@ def test_wrong_arguments_are_named(store, arguments, named) -> None:
         sync_folder(store, **arguments)
 
 
-def test_without_pathspec_the_extra_is_named(store, folder, monkeypatch) -> None:
-    """Where a `.gitignore` cannot be read, the command that helps is named."""
-    write(folder / ".gitignore", "*.log")
-    monkeypatch.setitem(sys.modules, "pathspec", None)
-
-    with pytest.raises(MissingExtraError, match=r"langchain-ctxfetch\[cli\]"):
-        sync_folder(store, folder)
-
-
 def test_a_report_reads_as_one_line() -> None:
     """Counts stand in the text, not thousands of paths."""
     report = SyncReport(
-        added=2, unchanged=1, skipped={"binary": ("a", "b")}, failed={"c": "why"}
+        added=2,
+        unchanged=1,
+        skipped={"binary": ("a", "b"), "blank": ("d",)},
+        failed={"c": "why"},
     )
 
     assert str(report) == (
-        "2 added, 0 updated, 1 unchanged, 0 removed, 2 binary, 1 failed"
+        "2 added, 0 updated, 1 unchanged, 0 removed,"
+        " 3 skipped (2 binary, 1 blank), 1 failed"
     )
     assert repr(report) == f"<SyncReport: {report}>"
 

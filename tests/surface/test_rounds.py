@@ -103,11 +103,14 @@ def test_threads_see_the_callers_context(answer) -> None:
 
 
 def test_nested_rounds_do_not_wait_for_one_another() -> None:
-    """Hundred rounds, each inside a job, end though the pool has fewer threads."""
+    """Hundred rounds three deep end though the pool has fewer threads."""
 
-    def nested():
+    def innermost():
         inner = answer_each([job("x", lambda: 1), job("y", lambda: 2)], timeout_s=30)
         return sum(outcome.value for outcome in inner)
+
+    def nested():
+        return answer_each([job("in", innermost)], timeout_s=30)[0].value
 
     outcomes = answer_each([job(str(n), nested) for n in range(100)], timeout_s=60)
 

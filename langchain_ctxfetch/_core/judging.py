@@ -1,0 +1,120 @@
+"""What the passages of a document are worth: by words, by meaning, by the caller."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from operator import mul
+from typing import Any, TypeAlias
+
+from langchain_ctxfetch._core.desk import Desk
+from langchain_ctxfetch._core.excerpts import Material, coarse_units, scored_by
+from langchain_ctxfetch._core.fetching import told
+from langchain_ctxfetch._core.flow import Failed, Flow, Outcome
+from langchain_ctxfetch._core.hits import Gap
+from langchain_ctxfetch._core.requests import Embed, Request, ScoreTexts, Work
+from langchain_ctxfetch._core.text import Span
+
+Judging: TypeAlias = Flow[Request, Any, list[Gap]]
+
+
+def judge(desk: Desk, rooms: dict[int, int]) -> Judging:
+    """Score the documents that have to be cut.
+
+    Args:
+        desk: The documents; their scores are noted there.
+        rooms: By document the characters that it will have, about.
+
+    Yields:
+        Work, then a round of scores, or of vectors for those without any word of the
+        question, where the settings offer them.
+
+    Returns:
+        A gap for what could not be asked.
+    """
+
+    def by_words() -> None:
+        for i, room in rooms.items():
+            desk.score(i, room)
+
+    yield from work(desk.size, by_words)
+    if not desk.query.strip():
+        return []
+    units = {i: _units(desk, i, room) for i, room in rooms.items()}
+    units = {i: found for i, found in units.items() if found}
+    if desk.policy.scores:
+        return (yield from _by_scorer(desk, units))
+    if desk.policy.embeds and units:
+        return (yield from _by_meaning(desk, units))
+    return []
+
+
+def work(size: int, run: Any) -> Flow[Request, Any, Any]:  # noqa: ANN401 - any result
+    """Have a computation done where it does not hold anybody up."""
+    (outcome,) = yield [Work(size, run)]
+    if isinstance(outcome, Failed):
+        raise outcome.error
+    return outcome.value
+
+
+def _units(desk: Desk, i: int, room: int) -> list[Span]:
+    """Return the stretches that a model shall judge; none where words suffice."""
+    material = desk.materials[i]
+    if material is None:
+        return []
+    if material.scored is None:
+        return coarse_units(material.text, room)
+    if not desk.policy.scores:
+        return []
+    text = material.text
+    return [unit for unit in material.scored.units if text[slice(*unit)].strip()]
+
+
+def _by_scorer(desk: Desk, units: dict[int, list[Span]]) -> Judging:
+    asks = [
+        ScoreTexts(desk.query, _texts(desk, i, found)) for i, found in units.items()
+    ]
+    outcomes: Sequence[Outcome[Any]] = (yield asks) if asks else ()
+    gaps: list[Gap] = []
+    for (i, found), outcome in zip(units.items(), outcomes, strict=True):
+        if isinstance(outcome, Failed):
+            gaps.append(Gap("scorer", "not_searched", told(outcome.error)))
+        else:
+            _note(desk, i, found, outcome.value)
+    return gaps
+
+
+def _by_meaning(desk: Desk, units: dict[int, list[Span]]) -> Judging:
+    texts = [text for i, found in units.items() for text in _texts(desk, i, found)]
+    (outcome,) = yield [Embed(desk.query, tuple(texts))]
+    if isinstance(outcome, Failed):
+        return [Gap("embedding", "not_searched", told(outcome.error))]
+    asked, vectors = outcome.value
+    at = 0
+    for i, found in units.items():
+        near = vectors[at : at + len(found)]
+        at += len(found)
+        _note(desk, i, found, [cosine(asked, vector) for vector in near])
+    return []
+
+
+def _note(desk: Desk, i: int, units: list[Span], scores: Sequence[float]) -> None:
+    material: Material | None = desk.materials[i]
+    if material is not None:
+        desk.materials[i] = scored_by(material, units, scores)
+
+
+def _texts(desk: Desk, i: int, units: Sequence[Span]) -> tuple[str, ...]:
+    material = desk.materials[i]
+    text = "" if material is None else material.text
+    return tuple(text[start:end].strip() for start, end in units)
+
+
+def cosine(a: Sequence[float], b: Sequence[float]) -> float:
+    """Return the cosine of the angle between two vectors; 0 for a null vector.
+
+    >>> cosine([1, 0], [2, 0])
+    1.0
+    """
+    norm = math.sqrt(math.fsum(map(mul, a, a)) * math.fsum(map(mul, b, b)))
+    return math.fsum(map(mul, a, b)) / norm if norm else 0.0

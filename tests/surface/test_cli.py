@@ -1,0 +1,385 @@
+"""The `ctxfetch` command: exit codes, what goes where, and hostile files."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import langchain_ctxfetch
+from langchain_ctxfetch._commands import app
+from langchain_ctxfetch.errors import BudgetError
+
+TEA = "# Green tea\n\nSteep green tea at 80 degrees for two minutes."
+COFFEE = "# Coffee\n\nBrew coffee at 93 degrees for four minutes."
+BREAD = "# Bread\n\nBake bread at 230 degrees for forty minutes."
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """Run the command in an empty folder; return what it printed and its code."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CTXFETCH_STORE", raising=False)
+    return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def kitchen(run, tmp_path) -> Path:
+    """Be a folder with three files and their index."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for name, text in (("tea", TEA), ("coffee", COFFEE), ("bread", BREAD)):
+        (docs / f"{name}.md").write_text(text)
+    run("index", "docs")
+    return tmp_path
+
+
+# --- index ----------------------------------------------------------------------
+
+
+def test_index_counts_on_stdout_and_names_on_stderr(run, tmp_path) -> None:
+    """The counts are the result; which paths were passed over goes to the side."""
+    (tmp_path / "a.txt").write_text("text")
+    (tmp_path / "b.bin").write_bytes(b"\0")
+    result = run("index", ".")
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith("1 added, 0 updated, 0 unchanged, 0 removed")
+    assert "binary (1): b.bin" in result.stderr
+    assert "b.bin" not in result.stdout
+
+
+def test_a_second_index_changes_nothing(run, kitchen) -> None:
+    """The same files are left as they are stored."""
+    assert "0 added, 0 updated, 3 unchanged" in run("index", "docs").stdout
+
+
+def test_index_writes_its_report_as_json(run, kitchen) -> None:
+    """The report is the dataclass as a dict, with a version."""
+    report = json.loads(run("index", "docs", "--json").stdout)
+
+    assert report["version"] == 1
+    assert report["unchanged"] == report["documents"] == 3
+    assert report.keys() >= {"added", "updated", "removed", "skipped", "failed"}
+
+
+def test_ids_do_not_depend_on_the_current_folder(run, kitchen, monkeypatch) -> None:
+    """They are relative to where the index is."""
+    monkeypatch.chdir(kitchen / "docs")
+    result = run("index", ".", "--store", kitchen / ".ctxfetch.db")
+
+    assert "0 added, 0 updated, 3 unchanged" in result.stdout
+
+
+def test_nothing_to_index_is_nothing_found(run) -> None:
+    """An empty folder ends with 1."""
+    assert run("index", ".").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["index"], "PATH"),
+        (["index", "no/such/folder"], "no file or folder"),
+        (["index", ".", "--store", "https://localhost/index"], "Elasticsearch"),
+        (["index", ".", "--embedding", "local"], "not available in this version"),
+        (["index", ".", "--embedding", "word2vec"], "openai:NAME"),
+        (["search", "tea", "--page", "0"], "`page`"),
+        (["search", "tea", "--page", "100"], "`page`"),
+        (["search", "tea", "-k", "0"], "`k`"),
+        (["search", "tea", "--fusion", "best"], "round_robin"),
+        (["search", "tea", "--filter", "{"], "`--filter` must be JSON"),
+        (["search", "tea", "--filter", "[]"], "JSON object"),
+        (["search", "tea", "--filter", "[" * 10_000], "`--filter` must be JSON"),
+        (["search", "tea", "--filter", '{"a": {"$regex": "x"}}'], "'$regex'"),
+        (["context", "tea"], "--max-tokens"),
+        (["context", "tea", "--max-tokens", "many"], "--max-tokens"),
+        (["context", "tea", "--max-tokens", "0"], "--max-tokens"),
+        (["context", "tea", "--max-tokens", "9", "--style", "loud"], "numbered"),
+        (["compact", "file"], "compact"),
+    ],
+)
+def test_wrong_usage_ends_with_2_and_names_what_is_wrong(
+    run, kitchen, words, named
+) -> None:
+    """One message on stderr, nothing on stdout, no traceback."""
+    result = run(*words)
+
+    assert result.exit_code == 2
+    assert named in " ".join(re.sub(r"[│╭╮╰╯─]", " ", result.stderr).split())
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+
+
+def test_a_missing_extra_is_wrong_usage(run, monkeypatch) -> None:
+    """The command to install it is named."""
+    monkeypatch.setitem(sys.modules, "langchain_openai", None)
+    result = run("index", ".", "--embedding", "openai:small")
+
+    assert result.exit_code == 2
+    assert "langchain-ctxfetch[openai]" in result.stderr
+
+
+def test_what_is_no_index_ends_with_3(run, tmp_path) -> None:
+    """Another program's file is refused, and not overwritten."""
+    (tmp_path / "notes.txt").write_text("not an index")
+
+    assert run("index", ".", "--store", "notes.txt").exit_code == 3
+    assert run("search", "tea", "--store", "notes.txt").exit_code == 3
+    assert (tmp_path / "notes.txt").read_text() == "not an index"
+
+
+def test_a_missing_index_ends_with_3_and_is_not_made(run, tmp_path) -> None:
+    """The message says how to make one."""
+    result = run("search", "tea")
+
+    assert result.exit_code == 3
+    assert "ctxfetch index" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_refused_documents_end_with_3(run, kitchen, monkeypatch) -> None:
+    """They are named with the reason, the counts are printed all the same."""
+    report = langchain_ctxfetch.SyncReport(added=1, failed={"a.md": "no vector"})
+    monkeypatch.setattr(langchain_ctxfetch, "sync_folder", lambda *_, **__: report)
+    result = run("index", "docs")
+
+    assert result.exit_code == 3
+    assert "a.md: no vector" in result.stderr
+    assert "1 failed" in result.stdout
+
+
+def test_ctrl_c_ends_with_130(run, kitchen, monkeypatch) -> None:
+    """Without a traceback."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(langchain_ctxfetch, "sync_folder", interrupted)
+    result = run("index", "docs")
+
+    assert result.exit_code == 130
+    assert result.output == ""
+
+
+def test_the_program_tells_its_version(run) -> None:
+    """The installed version, on stdout."""
+    assert re.fullmatch(r"ctxfetch \d+\.\d+\.\d+\S*\n", run("--version").stdout)
+
+
+# --- search ---------------------------------------------------------------------
+
+
+def test_search_shows_place_score_title_source_ranks_and_passage(run, kitchen) -> None:
+    """The best document comes first, with what made it so."""
+    result = run("search", "steep green tea")
+    first, second, third = result.stdout.splitlines()[:3]
+
+    assert result.exit_code == 0
+    assert re.fullmatch(r"1\. Green tea  \[-?\d+\.\d{3}\]", first)
+    assert second == "    docs/tea.md  (keyword 1)"
+    assert "Steep green tea at 80 degrees" in third
+
+
+def test_page_two_goes_on_where_page_one_ends(run, kitchen) -> None:
+    """Places are counted through, and stderr says whether more follows."""
+    one = run("search", "degrees minutes", "-k", "2")
+    two = run("search", "degrees minutes", "-k", "2", "--page", "2")
+
+    assert "more with --page 2" in one.stderr
+    assert two.stdout.startswith("3. ")
+    assert "the last one" in two.stderr
+    sources = re.findall(r"docs/\w+\.md", one.stdout + two.stdout)
+    assert sorted(sources) == ["docs/bread.md", "docs/coffee.md", "docs/tea.md"]
+
+
+@pytest.mark.parametrize("fusion", ["weighted", "rrf", "round_robin"])
+def test_every_fusion_finds(run, kitchen, fusion) -> None:
+    """Each name of a fusion is accepted."""
+    assert "docs/tea.md" in run("search", "green tea", "--fusion", fusion).stdout
+
+
+def test_a_filter_narrows(run, kitchen) -> None:
+    """Only documents that match are shown."""
+    where = json.dumps({"source": {"$contains": "coffee"}})
+    result = run("search", "degrees", "--filter", where)
+
+    assert re.findall(r"docs/\w+\.md", result.stdout) == ["docs/coffee.md"]
+
+
+@pytest.mark.parametrize("words", [["search", "zebra"], ["search", "  "]])
+def test_nothing_found_ends_with_1(run, kitchen, words) -> None:
+    """Nothing stands on stdout, and stderr says so."""
+    result = run(*words)
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "nothing found" in result.stderr
+
+
+def test_search_as_json_is_the_page(run, kitchen) -> None:
+    """The keys are those of the dataclass, the documents those of LangChain."""
+    page = json.loads(run("search", "green tea", "-k", "1", "--json").stdout)
+
+    assert page["version"] == 1
+    assert page.keys() == {
+        *("version", "documents", "page", "k", "last_page"),
+        *("has_more", "end", "complete", "gaps"),
+    }
+    assert page["documents"][0].keys() == {"id", "page_content", "metadata"}
+    assert page["documents"][0]["metadata"]["ctxfetch"]["channels"]["keyword"]
+
+
+def test_nothing_found_is_json_too(run, kitchen) -> None:
+    """Programs get a page without documents, and the code 1."""
+    result = run("search", "zebra", "--json")
+
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["documents"] == []
+
+
+def test_the_environment_names_the_index(run, kitchen, monkeypatch) -> None:
+    """`CTXFETCH_STORE` takes the place of the default."""
+    monkeypatch.setenv("CTXFETCH_STORE", str(kitchen / ".ctxfetch.db"))
+    (kitchen / "elsewhere").mkdir()
+    monkeypatch.chdir(kitchen / "elsewhere")
+
+    assert run("search", "green tea").exit_code == 0
+
+
+def test_an_index_of_another_language_is_read_in_it(run, tmp_path) -> None:
+    """The language that the index records is the one that is searched in."""
+    with langchain_ctxfetch.SQLiteStore("de.db", language="german") as store:
+        store.add_texts(["Die Häuser sind alt."], ids=["a"])
+
+    assert run("search", "Haus", "--store", "de.db").exit_code == 0
+    assert run("index", ".", "--store", "de.db").exit_code == 0
+
+
+# --- hostile files --------------------------------------------------------------
+
+HOSTILE = (
+    "# [bold red]Tea[/bold red] [/] \x1b]0;owned\x07 \x1b[31m\u202egnp\n\n"
+    "Steep tea [link=file:///etc]here[/link] \x1b[2J\x9b31m :smile: {query} </context>"
+)
+
+
+@pytest.fixture
+def hostile(run, tmp_path) -> Path:
+    """Be a folder with a file that tries to do things to a terminal."""
+    (tmp_path / "[red]a\x1b[31m\n.md").write_text(HOSTILE, encoding="utf-8")
+    run("index", ".")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["search", "tea"],
+        ["search", "tea", "--json"],
+        ["context", "tea", "--max-tokens", "200"],
+        ["context", "tea", "--max-tokens", "200", "--json"],
+        ["index", "."],
+    ],
+)
+def test_nothing_in_a_file_reaches_the_terminal(run, hostile, words) -> None:
+    """No escape sequence, and nothing that changes the direction of writing."""
+    result = run(*words)
+
+    assert result.exit_code == 0
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", result.output)
+
+
+def test_markup_in_a_file_is_text(run, hostile) -> None:
+    """Square brackets and names between colons are shown as they are written."""
+    shown = run("search", "tea").stdout
+
+    assert "[bold red]Tea[/bold red] [/]" in shown
+    assert ":smile: {query}" in shown
+
+
+# --- context --------------------------------------------------------------------
+
+
+def test_context_goes_to_stdout_and_its_table_to_stderr(run, kitchen) -> None:
+    """What a prompt needs stands alone; what a reader wants stands beside it."""
+    result = run("context", "steep green tea", "--max-tokens", "300")
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith("<context>")
+    assert "Steep green tea at 80 degrees" in result.stdout
+    assert "strategy" not in result.stdout
+    for word in ("strategy", "docs/tea.md", "keyword 1", "full", "of 300 tokens"):
+        assert word in result.stderr
+
+
+@pytest.mark.parametrize("style", ["numbered", "xml", "plain"])
+@pytest.mark.parametrize("limit", [60, 120, 1000])
+def test_the_context_keeps_to_its_budget(run, kitchen, style, limit) -> None:
+    """Whatever the style, the text on stdout has at most so many tokens."""
+    words = ["degrees minutes", "--max-tokens", limit, "--style", style]
+    text = run("context", *words).stdout
+
+    assert 0 < langchain_ctxfetch.EstimatingCounter().count(text) <= limit
+
+
+def test_a_small_budget_is_shared_by_few_documents(run, kitchen) -> None:
+    """Rather some sentences of three than a few words of ten."""
+    for number in range(12):
+        (kitchen / f"docs/{number}.md").write_text(f"Green tea, kind {number}.")
+    run("index", "docs")
+    rows = [
+        json.loads(run("context", "tea", "--max-tokens", limit, "--json").stdout)[
+            "rows"
+        ]
+        for limit in (100, 900, 3000)
+    ]
+
+    assert [len(held) for held in rows] == [3, 6, 10]
+
+
+def test_context_says_what_found_no_room(run, kitchen) -> None:
+    """Documents that the budget leaves out are named on stderr, once."""
+    result = run("context", "degrees minutes", "--max-tokens", "45")
+
+    assert result.exit_code == 0
+    assert "dropped" in result.stderr
+    assert result.stderr.count("no room for it in a budget of 45 tokens") == 1
+
+
+def test_context_as_json_has_text_documents_and_rows(run, kitchen) -> None:
+    """The tokens that it counts are those of its text."""
+    words = ["context", "green tea", "--max-tokens", "300", "--json"]
+    made = json.loads(run(*words).stdout)
+
+    assert made["version"] == 1
+    assert made["context"].startswith("<context>")
+    assert made["tokens"] <= made["max_tokens"] == 300
+    assert made["rows"][0]["strategy"] == "full"
+    assert made["documents"][0]["id"] == "docs/tea.md"
+
+
+def test_a_budget_for_nothing_ends_with_4(run, kitchen) -> None:
+    """One token holds no context at all."""
+    result = run("context", "green tea", "--max-tokens", "1")
+
+    assert (result.exit_code, result.stdout) == (4, "")
+    assert "1 tokens have no room" in result.stderr
+
+
+def test_a_budget_error_ends_with_4(run, kitchen, monkeypatch) -> None:
+    """So does what the compressor itself refuses."""
+
+    def refuses(*_, **__):
+        raise BudgetError("over the budget", limit=5, needed=9)
+
+    monkeypatch.setattr(langchain_ctxfetch.ContentPolicyCompressor, "compress", refuses)
+    assert run("context", "green tea", "--max-tokens", "5").exit_code == 4
+
+
+def test_context_without_hits_ends_with_1(run, kitchen) -> None:
+    """Nothing is printed for the prompt."""
+    result = run("context", "zebra", "--max-tokens", "300")
+
+    assert (result.exit_code, result.stdout) == (1, "")

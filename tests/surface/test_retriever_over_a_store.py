@@ -1,0 +1,290 @@
+"""HybridRetriever over SQLiteStore: pages, tenants, passages, hostile queries."""
+
+import asyncio
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_classic.retrievers import ContextualCompressionRetriever
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.runnables import ConfigurableField
+from pydantic import ValidationError
+
+from langchain_ctxfetch import (
+    ConfigurationError,
+    ContentPolicyCompressor,
+    HybridRetriever,
+    SQLiteStore,
+    StoreError,
+)
+
+WORDS = [
+    "tea",
+    "coffee",
+    "water",
+    "milk",
+    "juice",
+    "wine",
+    "beer",
+    "cocoa",
+    "soup",
+    "broth",
+]
+
+
+def get_in_a_loop(wanted, *arguments, **keywords):
+    return asyncio.run(wanted.aget_page(*arguments, **keywords))
+
+
+@pytest.fixture(params=[HybridRetriever.get_page, get_in_a_loop], ids=["sync", "async"])
+def get(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def store():
+    """Sixty documents of two tenants, with vectors that mean nothing."""
+    with SQLiteStore(embedding=DeterministicFakeEmbedding(size=8)) as made:
+        made.add_documents(
+            [
+                Document(
+                    f"{WORDS[n % 10]} and {WORDS[n % 7]} of tenant {'ab'[n % 2]}",
+                    id=f"{'ab'[n % 2]}{n}",
+                    metadata={"tenant": "ab"[n % 2], "n": n},
+                )
+                for n in range(60)
+            ]
+        )
+        yield made
+
+
+def all_pages(get, wanted, query="tea and coffee", **keywords):
+    pages = [get(wanted, query, page=1, **keywords)]
+    while pages[-1].has_more:
+        pages.append(get(wanted, query, page=pages[-1].page + 1, **keywords))
+    return pages
+
+
+@pytest.mark.parametrize("fusion", ["round_robin", "rrf", "weighted"])
+@pytest.mark.parametrize("k", [1, 7, 10])
+def test_pages_are_the_ranking_whatever_the_fusion(get, store, fusion, k) -> None:
+    """No repeats, no holes: one great page holds the same."""
+    wanted = HybridRetriever.from_store(store, k=k, fusion=fusion)
+    pages = all_pages(get, wanted)
+    end_to_end = [document.id for page in pages for document in page.documents]
+    whole = [document.id for document in get(wanted, "tea and coffee", k=99).documents]
+
+    assert end_to_end == whole
+    assert len(set(whole)) == len(whole) == 60
+
+
+def test_one_store_given_as_a_channel_means_both_its_channels(store) -> None:
+    """By keyword and by vector, in one round."""
+    wanted = HybridRetriever(channels=[store])
+
+    assert [channel.name for channel in wanted.channels] == ["keyword", "vector"]
+
+
+def test_a_vector_channel_needs_an_embedding() -> None:
+    """Naming it without one is refused with advice; else keyword alone is used."""
+    with SQLiteStore() as plain:
+        wanted = HybridRetriever.from_store(plain)
+        with pytest.raises(ConfigurationError, match="embedding"):
+            HybridRetriever.from_store(plain, ["keyword", "vector"])
+
+    assert [channel.name for channel in wanted.channels] == ["keyword"]
+
+
+def test_weighted_scores_every_document_by_both_channels(get, store) -> None:
+    """A document that only one channel ranks is placed by its exact scores in both.
+
+    With the whole store as window and with a small one, the shared places agree.
+    """
+    wanted = HybridRetriever.from_store(store, fusion="weighted", k=5)
+    page = get(wanted, "milk", page=1)
+
+    assert page.complete
+    assert {"keyword", "vector"} >= set(
+        page.documents[0].metadata["ctxfetch"]["channels"]
+    )
+
+
+wheres = st.recursive(
+    st.sampled_from(
+        [
+            {},
+            {"tenant": "b"},
+            {"tenant": {"$ne": "a"}},
+            {"tenant": {"$in": ["a", "b"]}},
+            {"n": {"$gte": 0}},
+            {"missing": {"$exists": False}},
+        ]
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=1, max_size=3).map(lambda parts: {"$or": parts}),
+        inner.map(lambda part: {"$not": part}),
+    ),
+    max_leaves=5,
+)
+
+
+@given(
+    where=wheres,
+    held=wheres,
+    given_=wheres,
+    page=st.integers(1, 3),
+    fusion=st.sampled_from(["round_robin", "rrf", "weighted"]),
+    content=st.sampled_from(["document", "passages"]),
+)
+def test_no_character_of_another_tenant(
+    store, where, held, given_, page, fusion, content
+) -> None:
+    """Whatever keyword, input and configuration say, tenant b stays out."""
+    wanted = HybridRetriever.from_store(
+        store, filter={"tenant": "a"}, fusion=fusion, content=content
+    )
+    config = {"configurable": {"ctxfetch_where": held, "filter": {}}}
+    asked = {"query": "tea tenant b", "where": given_}
+    found = wanted.invoke(asked, config, where=where, page=page)
+
+    assert all(document.metadata["tenant"] == "a" for document in found)
+    assert "tenant b" not in "".join(document.page_content for document in found)
+
+
+def test_passages_bring_only_passages(get) -> None:
+    """A long document comes as its best passages, whose offsets are exact."""
+    text = "Filler goes here. " * 300 + "The kettle sings. " + "More of it. " * 300
+    with SQLiteStore() as made:
+        made.add_documents([Document(text, id="long")])
+        wanted = HybridRetriever.from_store(made, content="passages")
+        (found,) = get(wanted, "kettle").documents
+    added = found.metadata["ctxfetch"]
+    quoted = [text[start:end] for start, end in added["passages"]]
+
+    assert "kettle" in found.page_content
+    assert len(found.page_content) < 2000
+    assert found.page_content == "\n…\n".join(quoted)
+    assert (added["content"], added["length"]) == ("passages", len(text))
+
+
+def test_a_document_deleted_meanwhile_leaves_a_gap() -> None:
+    """What was found and is gone when its text is brought is named."""
+    with SQLiteStore() as made:
+        made.add_texts(["tea one", "tea two"], ids=["1", "2"])
+        fetch = made.fetch
+
+        class Shrinking:
+            """The same store, which loses a document before every fetch."""
+
+            def __getattr__(self, name):
+                return getattr(made, name)
+
+            channel_names = made.channel_names
+            search_round, asearch_round = made.search_round, made.asearch_round
+            afetch, highlight, ahighlight = made.afetch, made.highlight, made.ahighlight
+
+            def fetch(self, ids, *, filter=None):  # noqa: A002 - the port's word
+                made.delete(["1"])
+                return fetch(ids, filter=filter)
+
+        page = HybridRetriever(channels=[Shrinking()]).get_page("tea")
+
+    assert [document.id for document in page.documents] == ["2"]
+    assert [(gap.part, gap.kind) for gap in page.gaps] == [("1", "missing")]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        'C++ "foo',
+        "NEAR(",
+        "AND OR NOT",
+        "a* ^b -c col:d",
+        "\ud83d lone",
+        "nul \0 byte",
+        "'; drop table documents; --",
+        "{query} %s $1 \\1",
+        "tea " * 25_000,
+        "．。、",
+        "\u202e\u200b",
+    ],
+)
+def test_hostile_queries_are_plain_text(get, store, query) -> None:
+    """No operator, no template, no error; pages still work."""
+    wanted = HybridRetriever.from_store(store, fusion="weighted")
+
+    assert isinstance(get(wanted, query).documents, tuple)
+
+
+def test_FR_L6_many_threads_and_tasks_agree(store) -> None:
+    """A hundred invokes over eight threads and fifty tasks equal one."""
+    wanted = HybridRetriever.from_store(store, fusion="weighted")
+    once = wanted.invoke("tea and milk")
+    with ThreadPoolExecutor(8) as pool:
+        threads = list(pool.map(wanted.invoke, ["tea and milk"] * 100))
+
+    async def tasks():
+        return await asyncio.gather(
+            *(wanted.ainvoke("tea and milk") for _ in range(50))
+        )
+
+    assert [once] * 150 == threads + asyncio.run(tasks())
+
+
+def test_copies_share_the_store_and_pickling_a_memory_store_is_refused(store) -> None:
+    """Deepcopy asks the same store; pickle says why it cannot."""
+    wanted = HybridRetriever.from_store(store)
+
+    assert copy.deepcopy(wanted).invoke("tea") == wanted.invoke("tea")
+    with pytest.raises(ConfigurationError, match="memory"):
+        pickle.dumps(wanted)
+
+
+def test_a_retriever_over_a_file_can_be_pickled(tmp_path) -> None:
+    """The copy opens the file again."""
+    with SQLiteStore(tmp_path / "s.db") as made:
+        made.add_texts(["tea"])
+        again = pickle.loads(pickle.dumps(HybridRetriever.from_store(made)))
+
+        assert again.invoke("tea") == HybridRetriever.from_store(made).invoke("tea")
+        again.channels[0].store.close()
+
+
+def test_a_closed_store_is_a_typed_error(get) -> None:
+    """Searching after close says so."""
+    made = SQLiteStore()
+    made.add_texts(["tea"])
+    wanted = HybridRetriever.from_store(made)
+    made.close()
+    with pytest.raises(StoreError, match="closed"):
+        get(wanted, "tea")
+
+
+def test_configurable_k_is_seen_and_the_store_is_not_rebuilt(store) -> None:
+    """configurable_fields runs the constructor again, over the same store."""
+    wanted = HybridRetriever.from_store(store).configurable_fields(
+        k=ConfigurableField(id="size")
+    )
+
+    assert len(wanted.invoke("tea", {"configurable": {"size": 3}})) == 3
+
+
+def test_the_compressor_works_inside_langchains_own_retriever(store) -> None:
+    """ContextualCompressionRetriever hands keywords down."""
+    wanted = ContextualCompressionRetriever(
+        base_retriever=HybridRetriever.from_store(store),
+        base_compressor=ContentPolicyCompressor(store=store),
+    )
+    found = wanted.invoke("tea", k=2)
+
+    assert [d.metadata["ctxfetch"]["strategy"] for d in found] == ["full", "full"]
+
+
+def test_a_wrong_filter_is_refused_at_construction(store) -> None:
+    """With the operator named."""
+    with pytest.raises(ValidationError, match="regex"):
+        HybridRetriever.from_store(store, filter={"a": {"$regex": "x"}})
