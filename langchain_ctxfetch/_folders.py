@@ -27,7 +27,6 @@ SkipReason: TypeAlias = Literal[
     "ignored",
     "link",
     "no regular file",
-    "store",
     "too large",
     "binary",
     "blank",
@@ -93,7 +92,7 @@ def walk(
     Args:
         given: The absolute path of a file or a folder.
         max_bytes: The largest file that is read.
-        own: Files that the store itself writes.
+        own: Files that the store itself writes: no content, and not mentioned.
 
     Yields:
         FoundFile | SkippedPath: A file that may be read, or one that may not.
@@ -109,8 +108,8 @@ def walk(
             yield entries
             continue
         rules = _with_rules_of(folder, rules)
-        for entry in entries:
-            reason = _passed_over(entry, rules, own)
+        for entry in (found for found in entries if found.path not in own):
+            reason = _passed_over(entry, rules)
             is_folder = entry.is_dir(follow_symlinks=False)
             if reason:
                 yield SkippedPath(entry.path + os.sep * is_folder, reason)
@@ -191,12 +190,8 @@ def _entries(folder: str) -> list[os.DirEntry[str]] | SkippedPath:
         return SkippedPath(folder + os.sep, "unreadable")
 
 
-def _passed_over(
-    entry: os.DirEntry[str], rules: _Rules, own: frozenset[str]
-) -> SkipReason | None:
+def _passed_over(entry: os.DirEntry[str], rules: _Rules) -> SkipReason | None:
     """Say why an entry is passed over without a look inside, if it is."""
-    if entry.path in own:
-        return "store"
     if entry.name.startswith("."):
         return "hidden"
     # Links may lead in circles, or out of the folder that was given.

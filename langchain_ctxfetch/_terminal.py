@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 JSON_VERSION = 1
 """Goes up when a key of the output of `--json` changes its meaning or goes away."""
 
+WIDE = 400
+"""The width of a table where there is no terminal, in columns."""
+
 SHOWN_PATHS = 5
 """How many paths are named for each reason; the report as JSON has all of them."""
 
@@ -117,7 +120,11 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(Text(one_line(cell)) for cell in row))
-    notes().print(table)
+    console = notes()
+    if not console.is_terminal:
+        # A file has no edge to fold at.
+        console.width = WIDE
+    console.print(table)
 
 
 def progress_bar() -> AbstractContextManager[Progress | None]:

@@ -293,6 +293,7 @@ class ContentPolicyCompressor(
             fetches=self.store is not None,
             embeds=self.embedding is not None,
             scores=self.scorer is not None,
+            keeps_missing=self.missing == "keep",
         )
 
     def _answers(self) -> Answers:

@@ -130,6 +130,9 @@ def render_context(
         metadata_keys: Which metadata the headers show.
         max_tokens: The most tokens of the text; None for no budget.
         token_counter: What counts them.
+
+    Returns:
+        The text.
     """
     renderer = ContextRenderer(
         style=style,

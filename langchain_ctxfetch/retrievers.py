@@ -83,12 +83,12 @@ class HybridRetriever(BaseRetriever):
 
     >>> from langchain_ctxfetch import SQLiteStore
     >>> store = SQLiteStore()
-    >>> _ = store.add_texts(["tea in Japan", "coffee in Brazil", "green tea"])
+    >>> _ = store.add_texts(["green tea and black tea", "coffee", "tea for two"])
     >>> retriever = HybridRetriever.from_store(store, k=1)
     >>> [document.page_content for document in retriever.invoke("tea")]
-    ['green tea']
+    ['green tea and black tea']
     >>> [document.page_content for document in retriever.invoke("tea", page=2)]
-    ['tea in Japan']
+    ['tea for two']
 
     A page comes from query and number alone: pages laid end to end are the ranking,
     without repeats or holes, as long as the stores do not change and the channels

@@ -24,6 +24,12 @@ Count: TypeAlias = Callable[[str], int]
 _SAMPLE = 8_000
 """Characters of a text that show how many tokens it has for each of them."""
 
+_HOPELESS = 50
+"""So many times the budget and more is not measured where that would take long."""
+
+_LONG = 1_000_000
+"""Characters that take long to measure."""
+
 _MEASUREMENTS = 12
 """How often a level is tried at most, after the first guess."""
 
@@ -139,10 +145,11 @@ def fit(sizes: Sequence[Size], measure: Measure, limit: int) -> Fit | None:
     Returns:
         Rooms that have been measured to fit, or None where nothing fits at all.
     """
-    whole: Rooms = tuple(size.length for size in sizes)
-    tokens = measure(whole)
-    if tokens <= limit:
-        return Fit(whole, tokens)
+    if not is_hopeless(sizes, limit):
+        whole: Rooms = tuple(size.length for size in sizes)
+        tokens = measure(whole)
+        if tokens <= limit:
+            return Fit(whole, tokens)
     bare = _most_kept(len(sizes), measure, limit)
     if bare is None:
         return None
@@ -151,6 +158,19 @@ def fit(sizes: Sequence[Size], measure: Measure, limit: int) -> Fit | None:
         for size, room in zip(sizes, bare.rooms, strict=True)
     ]
     return _highest(kept, measure, limit, bare)
+
+
+def is_hopeless(sizes: Sequence[Size], limit: int) -> bool:
+    """Tell whether a whole is so far above *limit* that measuring it is a waste.
+
+    >>> is_hopeless([Size(50_000_000, 12_000_000.0)], 4_000)
+    True
+    >>> is_hopeless([Size(50_000, 12_000.0)], 4)
+    False
+    """
+    length = sum(size.length for size in sizes)
+    tokens = sum(size.tokens for size in sizes)
+    return length > _LONG and tokens > _HOPELESS * max(1, limit)
 
 
 def _most_kept(number: int, measure: Measure, limit: int) -> Fit | None:

@@ -48,6 +48,7 @@ class Policy:
         fetches: Whether there is a store to ask.
         embeds: Whether texts can be embedded.
         scores: Whether a scorer of the caller takes the place of ours.
+        keeps_missing: Whether a missing document keeps its place, with no text.
     """
 
     stem: Stem
@@ -58,6 +59,7 @@ class Policy:
     fetches: bool = False
     embeds: bool = False
     scores: bool = False
+    keeps_missing: bool = True
 
     @property
     def quoted(self) -> int:
@@ -127,12 +129,16 @@ class Desk:
     def weight(self, rooms: Rooms) -> int:
         """Return the tokens of the whole, rendered, when its parts have these rooms."""
         if rooms not in self.weights:
-            texts = [
-                None if room is None else self.excerpt(i, room).text
-                for i, room in enumerate(rooms)
-            ]
+            texts = [self._shown(i, room) for i, room in enumerate(rooms)]
             self.weights[rooms] = self.scale.weigh(texts)
         return self.weights[rooms]
+
+    def _shown(self, i: int, room: int | None) -> str | None:
+        if room is None or (
+            self.materials[i] is None and not self.policy.keeps_missing
+        ):
+            return None
+        return self.excerpt(i, room).text
 
     def length(self, i: int) -> int:
         """Return the characters at hand of a document."""

@@ -102,6 +102,9 @@ def held_passages(
         passages: Passages with their text, in any order.
         length: The characters of the whole document, where known.
         marks: What will stand between the passages.
+
+    Returns:
+        The material, without blank passages.
     """
     # Blank characters, so that no sentence runs on; never shorter than the mark
     # that will take their place, so that what fits still fits then.

@@ -56,8 +56,8 @@ def facts(metadata: Mapping[str, object]) -> Iterator[Fact]:
         metadata: What is stored with the document.
 
     Yields:
-        Fact: Each scalar, normalised: times as `moment_text` writes them, UUIDs as text,
-        numpy scalars as plain numbers.
+        Fact: Each scalar, normalised: times as `moment_text` writes them, UUIDs as
+        text, numpy scalars as plain numbers.
     """
     for key, value in metadata.items():
         # JSON, in which stores keep metadata, knows no other keys than strings.

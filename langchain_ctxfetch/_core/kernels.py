@@ -10,16 +10,29 @@ from typing import NamedTuple
 
 from langchain_ctxfetch._core.text import Span
 
-FORE = 1.5
-"""Weight of what flows onwards in the text."""
-
-BACK = 0.5
-"""Weight of what flows back."""
-
 _SATURATION = 1.5  # k1 of BM25
 _LENGTH_SHARE = 0.75  # b of BM25
 _DECLINE = 0.25  # how much of its score the last sentence loses
 _FAINT = 1e-4  # hits; a flow below this is over
+
+
+class Flow(NamedTuple):
+    """Be how much of a hit flows to the sentences around it.
+
+    Attributes:
+        fore: Weight of what flows onwards in the text.
+        back: Weight of what flows back.
+    """
+
+    fore: float
+    back: float
+
+
+ONWARDS = Flow(1.5, 0.5)
+"""Three times as much onwards: what is named first is spoken of afterwards."""
+
+EVEN = Flow(1.0, 1.0)
+"""As much to either side."""
 
 
 class Scale(NamedTuple):
@@ -43,11 +56,13 @@ def decays_between(middles: Sequence[float], reach: float) -> list[float]:
     return [math.exp((here - there) / reach) for here, there in pairwise(middles)]
 
 
-def spread(counts: Sequence[tuple[int, float]], decays: Sequence[float]) -> list[float]:
+def spread(
+    counts: Sequence[tuple[int, float]], decays: Sequence[float], flow: Flow = ONWARDS
+) -> list[float]:
     """Let counts flow: each sentence also gets what is left of the others' counts.
 
-    F(i) = f(i) + 1.5 * sum of f(j) left from each j before i
-    + 0.5 * sum of f(j) left from each j after i; two passes.
+    F(i) = f(i) + fore * sum of f(j) left from each j before i
+    + back * sum of f(j) left from each j after i; two passes.
 
     >>> spread([(1, 1.0)], [0.5, 0.5])
     [0.25, 1.0, 0.75]
@@ -55,6 +70,7 @@ def spread(counts: Sequence[tuple[int, float]], decays: Sequence[float]) -> list
     Args:
         counts: Numbers of sentences, ascending, each with what it holds.
         decays: What is left of a flow from each sentence to the next.
+        flow: How much flows onwards and back.
 
     Returns:
         F of each sentence.
@@ -65,7 +81,7 @@ def spread(counts: Sequence[tuple[int, float]], decays: Sequence[float]) -> list
         flowed[place] += count
     carried = 0.0
     for (place, count), (stop, _) in pairwise([*counts, (last, 0.0)]):
-        carried += FORE * count
+        carried += flow.fore * count
         for i in range(place, stop):
             carried *= decays[i]
             if carried < _FAINT:
@@ -74,7 +90,7 @@ def spread(counts: Sequence[tuple[int, float]], decays: Sequence[float]) -> list
             flowed[i + 1] += carried
     carried = 0.0
     for (place, count), (stop, _) in pairwise([*reversed(counts), (0, 0.0)]):
-        carried += BACK * count
+        carried += flow.back * count
         for i in range(place - 1, stop - 1, -1):
             carried *= decays[i]
             if carried < _FAINT:
@@ -94,8 +110,13 @@ class KernelScorer:
     """
 
     def __init__(
-        self, units: Sequence[Span], length: int, scales: Iterable[Scale]
+        self,
+        units: Sequence[Span],
+        length: int,
+        scales: Iterable[Scale],
+        flow: Flow = ONWARDS,
     ) -> None:
+        self._flow = flow
         middles = [(start + end) / 2 for start, end in units]
         self._starts = [start for start, _ in units]
         self._ends = [end for _, end in units]
@@ -104,7 +125,9 @@ class KernelScorer:
         self._scales: list[tuple[float, list[float], list[float]]] = []
         for weight, reach in scales:
             decays = decays_between(middles, reach) if reach else []
-            flowed = spread(sizes, decays) if reach else [size for _, size in sizes]
+            flowed = (
+                spread(sizes, decays, flow) if reach else [size for _, size in sizes]
+            )
             self._scales.append((weight, decays, _norms(flowed)))
 
     def score(self, terms: Iterable[tuple[float, Sequence[int]]]) -> list[float]:
@@ -125,7 +148,7 @@ class KernelScorer:
                     for i, count in counts:
                         totals[i] += gain * count / (count + norms[i])
                     continue
-                flowed = spread(counts, decays)
+                flowed = spread(counts, decays, self._flow)
                 for i, amount in enumerate(flowed):
                     if amount:
                         totals[i] += gain * amount / (amount + norms[i])

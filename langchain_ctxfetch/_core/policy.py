@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from langchain_ctxfetch._core.budget import Size, fit, size_of, water_level
+from langchain_ctxfetch._core.budget import (
+    Size,
+    fit,
+    is_hopeless,
+    size_of,
+    water_level,
+)
 from langchain_ctxfetch._core.desk import Desk, Item, Materials, Policy, Scale
 from langchain_ctxfetch._core.excerpts import (
     MISSING,
@@ -189,10 +195,9 @@ def _by_budget(desk: Desk, limit: int, gaps: list[Gap]) -> _Excerpts:
     lengths = [desk.length(i) for i in range(len(desk.items))]
 
     def look() -> list[Size]:
-        whole = tuple(lengths)
-        if desk.weight(whole) <= limit:
-            return []
-        return [_size(desk, i) for i in range(len(lengths))]
+        sizes = [_size(desk, i) for i in range(len(lengths))]
+        fits = not is_hopeless(sizes, limit) and desk.weight(tuple(lengths)) <= limit
+        return [] if fits else sizes
 
     sizes = yield from work(desk.size, look)
     if not sizes:

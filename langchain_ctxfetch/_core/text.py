@@ -55,6 +55,9 @@ def floor_boundary(text: str, index: int, start: int = 0) -> int:
         text: The text to be cut.
         index: The place wanted, in code points; places outside are brought inside.
         start: A place known to be a boundary, where looking back may stop.
+
+    Returns:
+        The boundary, in code points.
     """
     if index >= len(text):
         return len(text)
@@ -71,6 +74,9 @@ def ceil_boundary(text: str, index: int, start: int = 0) -> int:
         text: The text to be cut.
         index: The place wanted, in code points; places outside are brought inside.
         start: A place known to be a boundary, where looking back may stop.
+
+    Returns:
+        The boundary, in code points.
     """
     if index >= len(text):
         return len(text)
@@ -105,6 +111,9 @@ def cut(text: str, limit: int, mark: str = "…") -> str:
         text: The text to cut.
         limit: The most characters of the result, the mark counted.
         mark: Stands for what is missing.
+
+    Returns:
+        The text itself where it is short enough, else its head and the mark.
     """
     if len(text) <= limit:
         return text

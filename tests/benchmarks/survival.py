@@ -28,7 +28,6 @@ from types import ModuleType
 from typing import Any
 
 from langchain_core.documents import Document
-from langchain_ctxfetch.compressors import ContentPolicyCompressor
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from langchain_ctxfetch._core.passages import pick, score_sentences
@@ -36,6 +35,7 @@ from langchain_ctxfetch._core.sentences import split_passages
 from langchain_ctxfetch._core.text import Span
 from langchain_ctxfetch._core.words import index_terms
 from langchain_ctxfetch._language import stemmer
+from langchain_ctxfetch.compressors import ContentPolicyCompressor
 from langchain_ctxfetch.rendering import ContextRenderer
 
 DATA = Path(
@@ -43,7 +43,7 @@ DATA = Path(
     or Path(__file__).resolve().parents[3] / "shared" / "data"
 )
 MARK = 3  # characters between two passages
-WINDOW = 400  # characters of a window of the usual ways
+WINDOW = 400  # characters of a window of the usual ways; half the room where less
 
 TARGETS = {
     "covidqa": {1_000: 0.83, 2_000: 0.89, 4_000: 0.94, 8_000: 0.97},
@@ -133,18 +133,20 @@ def head(text: str, query: str, room: int) -> list[Span]:
 
 def sentence_windows(text: str, query: str, room: int) -> list[Span]:
     """Keep the best windows of whole sentences by BM25."""
-    return _best_windows(text, query, room, split_passages(text, WINDOW))
+    return _best_windows(
+        text, query, room, split_passages(text, min(WINDOW, room // 2))
+    )
 
 
 def splitter_windows(text: str, query: str, room: int) -> list[Span]:
     """Keep the best windows of LangChain's usual splitter by BM25."""
-    return _best_windows(text, query, room, _split(text))
+    return _best_windows(text, query, room, _split(text, min(WINDOW, room // 2)))
 
 
 @lru_cache(maxsize=2)
-def _split(text: str) -> list[Span]:
+def _split(text: str, size: int) -> list[Span]:
     splitter = RecursiveCharacterTextSplitter(
-        chunk_size=WINDOW, chunk_overlap=0, add_start_index=True
+        chunk_size=size, chunk_overlap=0, add_start_index=True
     )
     chunks = splitter.create_documents([text])
     starts = [(one.metadata["start_index"], one.page_content) for one in chunks]
@@ -165,7 +167,7 @@ def _best_windows(
             chosen.append((start, end))
     joined: list[Span] = []
     for start, end in sorted(chosen):
-        touches = bool(joined) and joined[-1][1] == start
+        touches = bool(joined) and not text[joined[-1][1] : start].strip()
         joined.append((joined.pop()[0] if touches else start, end))
     return joined
 

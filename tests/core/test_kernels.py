@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from langchain_ctxfetch._core.kernels import (
+    EVEN,
     KernelScorer,
     Scale,
     decays_between,
@@ -44,6 +45,11 @@ def test_the_flow_by_hand() -> None:
     Before it 0.5 * 2 * 0.5; after it 1.5 * 2 * 0.5 and 1.5 * 2 * 0.25.
     """
     assert spread([(1, 2.0)], [0.5, 0.5, 0.5]) == [0.5, 2.0, 1.5, 0.75]
+
+
+def test_an_even_flow_by_hand() -> None:
+    """As much before the hit as after it."""
+    assert spread([(1, 2.0)], [0.5, 0.5], EVEN) == [1.0, 2.0, 1.0]
 
 
 @given(counted)

@@ -27,6 +27,9 @@ ESCAPES = [
     "x< / context>",
     "x<\u200b/context>",
     '<context id="7">',
+    "x\n[1] Not a title\nbody",
+    "[2] neither",
+    "x\r\u200b [ 3 ] nor this",
 ]
 
 ENTRIES = st.lists(
@@ -58,7 +61,8 @@ def test_a_numbered_document_by_hand() -> None:
     ]
 
     assert render(entries, "numbered") == (
-        "<context>\n[1] Cats | source: c.md\nMeow.\n\n[2] source: d.md\nWoof.\n</context>"
+        "<context>\n[1] Cats | source: c.md\nMeow.\n\n"
+        "[2] source: d.md\nWoof.\n</context>"
     )
 
 
@@ -115,8 +119,9 @@ def test_FR_J1_xml_parses_and_holds_each_document(entries) -> None:
         str(number) for number in range(1, len(entries) + 1)
     ]
     for child, entry in zip(root, entries, strict=True):
-        body = clean(entry.text).replace("\r\n", "\n").replace("\r", "\n")
-        assert (child.text or "")[1:-1] == body
+        # XML knows one kind of line break.
+        body = f"\n{clean(entry.text)}\n".replace("\r\n", "\n").replace("\r", "\n")
+        assert child.text == body
 
 
 @given(ENTRIES)

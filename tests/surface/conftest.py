@@ -1,9 +1,11 @@
-"""A store that counts, and a folder to bring it in step with."""
+"""A store that counts, a folder to bring it in step with, and the command line."""
 
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from langchain_ctxfetch._commands import app
 from langchain_ctxfetch.errors import IngestionError
 
 
@@ -62,3 +64,27 @@ def write(path: Path, content: str | bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
+
+
+TEA = "# Green tea\n\nSteep green tea at 80 degrees for two minutes."
+COFFEE = "# Coffee\n\nBrew coffee at 93 degrees for four minutes."
+BREAD = "# Bread\n\nBake bread at 230 degrees for forty minutes."
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """Run the command in an empty folder; return what it printed and its code."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("CTXFETCH_STORE", raising=False)
+    return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def kitchen(run, tmp_path) -> Path:
+    """Be a folder with three files and their index."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for name, text in (("tea", TEA), ("coffee", COFFEE), ("bread", BREAD)):
+        (docs / f"{name}.md").write_text(text)
+    run("index", "docs")
+    return tmp_path

@@ -1,13 +1,28 @@
-"""A store for compressors: a dict that records its calls and fails when told to."""
+"""A store for compressors, which records its calls, and an embedding."""
 
 from __future__ import annotations
 
 import time
 
+import numpy as np
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 
 from langchain_ctxfetch._core.flow import Failed, Ok
 from langchain_ctxfetch._core.hits import Hit, Passage
+
+
+class Meanings(Embeddings):
+    """Says that everything about dogs is alike."""
+
+    def embed_query(self, text):
+        return np.array([1.0, 0.0], dtype=np.float32)
+
+    def embed_documents(self, texts):
+        return [
+            np.array([1.0, 0.0] if "hound" in text else [0.0, 1.0], dtype=np.float32)
+            for text in texts
+        ]
 
 
 class RecordingStore:
@@ -29,23 +44,23 @@ class RecordingStore:
     async def asearch_round(self, requests):
         raise NotImplementedError
 
-    def fetch(self, ids, *, filter=None):
+    def fetch(self, ids, *, filter=None):  # noqa: A002 - LangChain's word
         self.calls.append(("fetch", list(ids), filter))
         time.sleep(self.wait_s)
         if "fetch" in self.failing:
             raise ConnectionError("store is down")
         return [self._hit(name) for name in ids if name in self.texts]
 
-    async def afetch(self, ids, *, filter=None):
+    async def afetch(self, ids, *, filter=None):  # noqa: A002 - LangChain's word
         return self.fetch(ids, filter=filter)
 
-    def highlight(self, ids, query, *, filter=None, room=3000):
+    def highlight(self, ids, query, *, filter=None, room=3000):  # noqa: A002 - LangChain's word
         self.calls.append(("highlight", list(ids), filter, query, room))
         if "highlight" in self.failing:
             raise ConnectionError("store is down")
         return [self._outcome(name) for name in ids]
 
-    async def ahighlight(self, ids, query, *, filter=None, room=3000):
+    async def ahighlight(self, ids, query, *, filter=None, room=3000):  # noqa: A002 - LangChain's word
         return self.highlight(ids, query, filter=filter, room=room)
 
     def _hit(self, name: str) -> Hit:

@@ -4,37 +4,12 @@ import json
 import re
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
-from typer.testing import CliRunner
+from langchain_core.embeddings import DeterministicFakeEmbedding
 
 import langchain_ctxfetch
-from langchain_ctxfetch._commands import app
-from langchain_ctxfetch.errors import BudgetError
-
-TEA = "# Green tea\n\nSteep green tea at 80 degrees for two minutes."
-COFFEE = "# Coffee\n\nBrew coffee at 93 degrees for four minutes."
-BREAD = "# Bread\n\nBake bread at 230 degrees for forty minutes."
-
-
-@pytest.fixture
-def run(monkeypatch, tmp_path):
-    """Run the command in an empty folder; return what it printed and its code."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("CTXFETCH_STORE", raising=False)
-    return lambda *words: CliRunner().invoke(app, [str(word) for word in words])
-
-
-@pytest.fixture
-def kitchen(run, tmp_path) -> Path:
-    """Be a folder with three files and their index."""
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    for name, text in (("tea", TEA), ("coffee", COFFEE), ("bread", BREAD)):
-        (docs / f"{name}.md").write_text(text)
-    run("index", "docs")
-    return tmp_path
-
 
 # --- index ----------------------------------------------------------------------
 
@@ -257,6 +232,65 @@ def test_an_index_of_another_language_is_read_in_it(run, tmp_path) -> None:
     assert run("index", ".", "--store", "de.db").exit_code == 0
 
 
+# --- models -----------------------------------------------------------------
+
+
+class FakeOpenAI(DeterministicFakeEmbedding):
+    """Stands in for the embeddings of the extra `openai`."""
+
+    model: str
+    size: int = 8
+
+
+@pytest.fixture
+def openai(monkeypatch) -> ModuleType:
+    """Be the package of the extra, with a model that needs no network."""
+    package = ModuleType("langchain_openai")
+    package.OpenAIEmbeddings = FakeOpenAI
+    monkeypatch.setitem(sys.modules, "langchain_openai", package)
+    return package
+
+
+def test_an_index_remembers_its_model(run, kitchen, openai) -> None:
+    """What `--embedding` says once holds for later runs and for searches."""
+    first = run("index", "docs", "--store", "v.db", "--embedding", "openai:small")
+    again = run("index", "docs", "--store", "v.db")
+    found = run("search", "green tea", "--store", "v.db")
+
+    assert (first.exit_code, again.exit_code) == (0, 0)
+    assert re.search(r"\(keyword 1, vector \d\)", found.stdout)
+
+
+def test_a_model_that_cannot_be_had_leaves_the_keywords(run, kitchen, openai) -> None:
+    """A search goes on without vectors, and says so."""
+    run("index", "docs", "--store", "v.db", "--embedding", "openai:small")
+
+    def no_key(**_):
+        raise ValueError("no key")
+
+    openai.OpenAIEmbeddings = no_key
+    found = run("search", "green tea", "--store", "v.db")
+    written = run("index", "docs", "--store", "v.db")
+
+    assert (found.exit_code, written.exit_code) == (0, 2)
+    assert "searching by keyword alone" in found.stderr
+    assert "(keyword 1)" in found.stdout
+    assert "no key" in written.stderr
+
+
+@pytest.mark.parametrize("words", [[], ["--embedding", "none"]])
+def test_vectors_of_another_program_are_not_mixed(run, kitchen, words) -> None:
+    """The command does not write into an index whose model it does not have."""
+    foreign = DeterministicFakeEmbedding(size=8)
+    with langchain_ctxfetch.SQLiteStore("v.db", embedding=foreign) as store:
+        store.add_texts(["Green tea."], ids=["a"])
+
+    written = run("index", "docs", "--store", "v.db", *words)
+    assert written.exit_code == 2
+    assert "DeterministicFakeEmbedding" in written.stderr
+    assert run("search", "green tea", "--store", "v.db").exit_code == 0
+
+
 # --- hostile files --------------------------------------------------------------
 
 HOSTILE = (
@@ -297,89 +331,3 @@ def test_markup_in_a_file_is_text(run, hostile) -> None:
 
     assert "[bold red]Tea[/bold red] [/]" in shown
     assert ":smile: {query}" in shown
-
-
-# --- context --------------------------------------------------------------------
-
-
-def test_context_goes_to_stdout_and_its_table_to_stderr(run, kitchen) -> None:
-    """What a prompt needs stands alone; what a reader wants stands beside it."""
-    result = run("context", "steep green tea", "--max-tokens", "300")
-
-    assert result.exit_code == 0
-    assert result.stdout.startswith("<context>")
-    assert "Steep green tea at 80 degrees" in result.stdout
-    assert "strategy" not in result.stdout
-    for word in ("strategy", "docs/tea.md", "keyword 1", "full", "of 300 tokens"):
-        assert word in result.stderr
-
-
-@pytest.mark.parametrize("style", ["numbered", "xml", "plain"])
-@pytest.mark.parametrize("limit", [60, 120, 1000])
-def test_the_context_keeps_to_its_budget(run, kitchen, style, limit) -> None:
-    """Whatever the style, the text on stdout has at most so many tokens."""
-    words = ["degrees minutes", "--max-tokens", limit, "--style", style]
-    text = run("context", *words).stdout
-
-    assert 0 < langchain_ctxfetch.EstimatingCounter().count(text) <= limit
-
-
-def test_a_small_budget_is_shared_by_few_documents(run, kitchen) -> None:
-    """Rather some sentences of three than a few words of ten."""
-    for number in range(12):
-        (kitchen / f"docs/{number}.md").write_text(f"Green tea, kind {number}.")
-    run("index", "docs")
-    rows = [
-        json.loads(run("context", "tea", "--max-tokens", limit, "--json").stdout)[
-            "rows"
-        ]
-        for limit in (100, 900, 3000)
-    ]
-
-    assert [len(held) for held in rows] == [3, 6, 10]
-
-
-def test_context_says_what_found_no_room(run, kitchen) -> None:
-    """Documents that the budget leaves out are named on stderr, once."""
-    result = run("context", "degrees minutes", "--max-tokens", "45")
-
-    assert result.exit_code == 0
-    assert "dropped" in result.stderr
-    assert result.stderr.count("no room for it in a budget of 45 tokens") == 1
-
-
-def test_context_as_json_has_text_documents_and_rows(run, kitchen) -> None:
-    """The tokens that it counts are those of its text."""
-    words = ["context", "green tea", "--max-tokens", "300", "--json"]
-    made = json.loads(run(*words).stdout)
-
-    assert made["version"] == 1
-    assert made["context"].startswith("<context>")
-    assert made["tokens"] <= made["max_tokens"] == 300
-    assert made["rows"][0]["strategy"] == "full"
-    assert made["documents"][0]["id"] == "docs/tea.md"
-
-
-def test_a_budget_for_nothing_ends_with_4(run, kitchen) -> None:
-    """One token holds no context at all."""
-    result = run("context", "green tea", "--max-tokens", "1")
-
-    assert (result.exit_code, result.stdout) == (4, "")
-    assert "1 tokens have no room" in result.stderr
-
-
-def test_a_budget_error_ends_with_4(run, kitchen, monkeypatch) -> None:
-    """So does what the compressor itself refuses."""
-
-    def refuses(*_, **__):
-        raise BudgetError("over the budget", limit=5, needed=9)
-
-    monkeypatch.setattr(langchain_ctxfetch.ContentPolicyCompressor, "compress", refuses)
-    assert run("context", "green tea", "--max-tokens", "5").exit_code == 4
-
-
-def test_context_without_hits_ends_with_1(run, kitchen) -> None:
-    """Nothing is printed for the prompt."""
-    result = run("context", "zebra", "--max-tokens", "300")
-
-    assert (result.exit_code, result.stdout) == (1, "")

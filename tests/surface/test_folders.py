@@ -117,13 +117,12 @@ def test_a_pipe_is_not_waited_for(store, tmp_path) -> None:
 
 
 def test_the_store_does_not_index_itself(store, tmp_path) -> None:
-    """The file of the store and its companions are passed over."""
+    """The file of the store and its companions are no content, so not mentioned."""
     store.path = str(tmp_path / "my.db")
     write(tmp_path / "my.db", "text")
     write(tmp_path / "my.db-wal", "text")
-    report = sync_folder(store, tmp_path)
 
-    assert report.skipped == {"store": ("my.db", "my.db-wal")}
+    assert sync_folder(store, tmp_path) == SyncReport()
 
 
 def unreadable(monkeypatch, name: str, error: type[OSError]) -> None:
@@ -174,6 +173,29 @@ def test_a_file_that_vanishes_in_between_is_named(store, folder, monkeypatch) ->
     report = sync_folder(store, folder)
 
     assert report == SyncReport(unchanged=2, removed=1, skipped={"vanished": ("a.md",)})
+
+
+def test_a_file_that_has_grown_is_too_large(tmp_path) -> None:
+    """What counts is what is read, not what was found."""
+    path = write(tmp_path / "a.txt", "x" * 11)
+
+    assert _folders.read_text(str(path), 10) == "too large"
+
+
+def test_a_folder_that_vanishes_is_named(tmp_path) -> None:
+    """A folder, or a file, that is gone when its turn comes is passed over."""
+    gone = str(tmp_path / "gone")
+
+    assert _folders._entries(gone) == _folders.SkippedPath(gone + os.sep, "vanished")
+    assert list(_folders.walk(gone, max_bytes=1)) == [
+        _folders.SkippedPath(gone, "vanished")
+    ]
+
+
+@pytest.mark.parametrize("nanoseconds", [10**30, -(10**30)])
+def test_a_time_without_a_date_is_the_epoch(nanoseconds) -> None:
+    """File systems hold times that no calendar has."""
+    assert _folders._moment(nanoseconds) == "1970-01-01T00:00:00.000000Z"
 
 
 def test_without_pathspec_the_extra_is_named(store, folder, monkeypatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 
 import pytest
 import tiktoken
@@ -30,55 +31,81 @@ from tests.strategies import ODD_TEXTS
 # Each with the greater of its cl100k and o200k counts.
 SAMPLES = {
     "english": (
-        "The committee met again in the spring, and this time it heard the engineers "
-        "first. They explained why the bridge had to be closed, what the repair would "
-        "cost, and how long the traffic would have to take the road along the river.",
+        (
+            "The committee met again in the spring, and this time it heard "
+            "the engineers first. They explained why the bridge had to be "
+            "closed, what the repair would cost, and how long the traffic "
+            "would have to take the road along the river."
+        ),
         48,
     ),
     "german": (
-        "Die Verwaltung veröffentlichte gestern ihren Jahresbericht über die "
-        "Wasserversorgung. Darin heißt es, dass die Niederschläge in den vergangenen "
-        "Monaten deutlich unter dem langjährigen Durchschnitt lagen und mehrere "
-        "Gemeinden ihre Verbrauchsvorschriften verschärfen mussten.",
+        (
+            "Die Verwaltung veröffentlichte gestern ihren Jahresbericht "
+            "über die Wasserversorgung. Darin heißt es, dass die "
+            "Niederschläge in den vergangenen Monaten deutlich unter dem "
+            "langjährigen Durchschnitt lagen und mehrere Gemeinden ihre "
+            "Verbrauchsvorschriften verschärfen mussten."
+        ),
         76,
     ),
     "french": (
-        "Le conseil municipal a adopté hier soir le nouveau règlement sur les marchés. "
-        "Désormais, les commerçants devront déposer leur demande avant le début de "
-        "l'été, et les emplacements seront attribués à tour de rôle.",
+        (
+            "Le conseil municipal a adopté hier soir le nouveau règlement "
+            "sur les marchés. Désormais, les commerçants devront déposer "
+            "leur demande avant le début de l'été, et les emplacements "
+            "seront attribués à tour de rôle."
+        ),
         57,
     ),
     "spanish": (
-        "La biblioteca de la universidad abrirá también los domingos a partir del mes "
-        "que viene. Los estudiantes habían pedido durante años que se ampliara el "
-        "horario, sobre todo en las semanas anteriores a los exámenes.",
+        (
+            "La biblioteca de la universidad abrirá también los domingos a "
+            "partir del mes que viene. Los estudiantes habían pedido "
+            "durante años que se ampliara el horario, sobre todo en las "
+            "semanas anteriores a los exámenes."
+        ),
         52,
     ),
     "japanese": (
-        "昨日の会議では、来年度の予算について話し合われた。担当者は、橋の修理にかかる"
-        "費用と期間を説明し、川沿いの道路を迂回路として使うことを提案した。",
+        (
+            "昨日の会議では、来年度の予算について話し合われた。担当者は、橋の修理"
+            "にかかる費用と期間を説明し、川沿いの道路を迂回路として使うことを提案"
+            "した。"
+        ),
         79,
     ),
     "chinese": (
-        "昨天的会议讨论了明年的预算。工程师说明了为什么必须关闭这座桥，修理需要多少"
-        "费用，以及车辆要绕行河边的道路多长时间。",
+        (
+            "昨天的会议讨论了明年的预算。工程师说明了为什么必须关闭这座桥，修理需"
+            "要多少费用，以及车辆要绕行河边的道路多长时间。"
+        ),
         64,
     ),
     "python": (
-        "def water_level(wants, total):\n    left = max(0.0, total)\n"
-        "    for i, want in enumerate(sorted(wants)):\n"
-        "        share = left / (len(wants) - i)\n        if want > share:\n"
-        "            return share\n        left -= want\n    return None\n",
+        (
+            "def water_level(wants, total):\n    left = max(0.0, total)\n"
+            "    for i, want in enumerate(sorted(wants)):\n"
+            "        share = left / (len(wants) - i)\n"
+            "        if want > share:\n            return share\n"
+            "        left -= want\n    return None\n"
+        ),
         62,
     ),
     "json": (
-        '{"id": 4711, "name": "water_level", "tags": ["fair", "share"], '
-        '"score": 0.8315, "created": "2024-03-01T12:30:00Z", "parent": null}',
+        (
+            '{"id": 4711, "name": "water_level", "tags": ["fair", '
+            '"share"], "score": 0.8315, "created": "2024-03-01T12:30:00Z", '
+            '"parent": null}'
+        ),
         55,
     ),
     "csv": (
-        "id,name,price,sold\n1,apple,0.35,2024-01-07\n2,pear,0.42,2024-01-09\n"
-        "3,cherry,7.90,2024-02-11\n4,plum,2.15,2024-02-12\n",
+        (
+            "id,name,price,sold\n1,apple,0.35,2024-01-07\n"
+            "2,pear,0.42,2024-01-09\n3,cherry,7.90,2024-02-11\n"
+            "4,plum,2.15,2024-02-12\n"
+        ),
         68,
     ),
 }
@@ -97,7 +124,7 @@ def no_vocabulary(monkeypatch, tmp_path):
 
 @pytest.fixture
 def small_vocabulary(monkeypatch):
-    """Put a vocabulary of single bytes in the place of cl100k, special token and all."""
+    """Put a vocabulary of single bytes in the place of cl100k."""
     encoding = tiktoken.Encoding(
         "cl100k_base",
         pat_str=r"\s+|\S+",
@@ -234,6 +261,54 @@ def test_what_a_model_cannot_count_is_estimated() -> None:
     counter = ModelCounter(CountingModel(responses=[""]))
 
     assert counter.count("<|x|>") == EstimatingCounter().count("<|x|>")
+
+
+class OpenAIModel(CountingModel):
+    model_name: str = "cl100k_base"
+
+
+OpenAIModel.__module__ = "langchain_openai.chat_models"
+
+
+def test_FR_G1_an_openai_model_is_counted_by_its_vocabulary(small_vocabulary) -> None:
+    """Its own method refuses special tokens; the vocabulary takes them as text."""
+    counter = token_counter_for(OpenAIModel(responses=[""]))
+
+    assert counter.count("<|endoftext|>") == 13
+
+
+def test_a_model_with_a_tokeniser_of_its_own_counts() -> None:
+    """What `custom_get_token_ids` returns is counted."""
+    model = FakeListChatModel(
+        responses=[""], custom_get_token_ids=lambda text: list(range(len(text)))
+    )
+
+    assert token_counter_for(model).count("four") == 4
+
+
+def test_the_estimate_has_a_name() -> None:
+    """A setting that is text can ask for it."""
+    assert repr(token_counter_for("estimate")) == "EstimatingCounter()"
+
+
+def test_a_newer_model_has_the_newest_vocabulary(monkeypatch, small_vocabulary) -> None:
+    """A model that this tiktoken does not know is counted by o200k."""
+    monkeypatch.setitem(tiktoken.registry.ENCODINGS, "o200k_base", small_vocabulary)
+
+    assert token_counter_for("gpt-99-new").count("four") == 4
+
+
+def test_a_vocabulary_that_does_not_arrive_is_not_waited_for(
+    monkeypatch, no_vocabulary
+) -> None:
+    """After its time the text is estimated."""
+    monkeypatch.setattr(tokens, "_LOAD_S", 0.01)
+    release = threading.Event()
+    monkeypatch.setattr(tokens, "_load", lambda _: release.wait(20))
+    count = token_counter_for("gpt-4").count("abc")
+    release.set()
+
+    assert count == EstimatingCounter().count("abc")
 
 
 @pytest.mark.parametrize("source", ["claude-4", "", "gpt4oo", 7, ["gpt-4o"]])
