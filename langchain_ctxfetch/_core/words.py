@@ -22,9 +22,11 @@ STOP_WORDS = frozenset(
     which who whom whose this that these those am is are was were be been being have
     has had having do does did doing would could ought cannot may might must shall as
     because until while also however upon within without via per et al eg ie etc
-    """.split()
+    """.split()  # noqa: SIM905 - words read better than a list of strings
 )
 """English words that say nothing about a subject, question words among them."""
+
+_SHORT_PART = 2
 
 LONGEST_TERM = 64
 """Characters that count of one word: nobody asks for more of a hash or a blob."""
@@ -92,8 +94,16 @@ def split_terms(
     for run, spaceless in _runs(text):
         if spaceless:
             terms += _bigrams(run)
-        else:
-            _add_words(run, stem, stop, terms, stopped)
+            continue
+        for word in (_ASCII_WORD if run.isascii() else _ANY_WORD).findall(run):
+            if word in stop:
+                stopped.append(word)
+            elif len(word) <= LONGEST_TERM and word.isalnum():
+                terms.append(stem(word))
+            else:
+                parts, dropped = _compound(word, stem, stop)
+                terms += parts
+                stopped += dropped
     return terms, stopped
 
 
@@ -119,30 +129,22 @@ def _bigrams(run: str) -> list[str]:
     return [run[i : i + 2] for i in range(len(run) - 1)] + singles
 
 
-def _add_words(
-    run: str, stem: Stem, stop: frozenset[str], terms: list[str], stopped: list[str]
-) -> None:
-    words = (_ASCII_WORD if run.isascii() else _ANY_WORD).findall(run)
-    for word in words:
-        if word in stop:
-            stopped.append(word)
-        elif len(word) <= LONGEST_TERM and word.isalnum():
-            terms.append(stem(word))
-        else:
-            _add_compound(word, stem, stop, terms, stopped)
-
-
-def _add_compound(
-    word: str, stem: Stem, stop: frozenset[str], terms: list[str], stopped: list[str]
-) -> None:
-    """Add what is no plain word: one with hyphens, underscores or no end."""
+def _compound(
+    word: str, stem: Stem, stop: frozenset[str]
+) -> tuple[list[str], list[str]]:
+    """Cut what is no plain word: one with hyphens, underscores or hardly an end."""
     parts = _HYPHEN.split(word)
-    if len(parts) > 1 and any(len(part) <= 2 or part.isdigit() for part in parts):
+    terms: list[str] = []
+    if len(parts) > 1 and any(_joins(part) for part in parts):
         terms.append("".join(parts)[:LONGEST_TERM])
     for part in parts:
         if len(part) > LONGEST_TERM:
             terms.append(part[:LONGEST_TERM])
-        elif part in stop:
-            stopped.append(part)
-        else:
+        elif part not in stop:
             terms.append(stem(part))
+    return terms, [part for part in parts if part in stop]
+
+
+def _joins(part: str) -> bool:
+    """Say whether a part of a hyphenated word is hardly a word of its own."""
+    return len(part) <= _SHORT_PART or part.isdigit()

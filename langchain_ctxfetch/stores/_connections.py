@@ -166,11 +166,10 @@ def translated(path: str) -> Iterator[None]:
 def translate(error: sqlite3.Error, path: str) -> StoreError:
     """Return our error for one of SQLite's, with what to do about it."""
     code = getattr(error, "sqlite_errorname", "") or ""
-    for prefix, (kind, advice) in _KINDS.items():
-        if code.startswith(prefix):
-            break
-    else:
-        kind, advice = StoreError, "see the cause"
+    kind, advice = next(
+        (known for prefix, known in _KINDS.items() if code.startswith(prefix)),
+        (StoreError, "see the cause"),
+    )
     return kind(f"{path}: {error} ({advice})", store=path, errors=(error,))
 
 

@@ -108,6 +108,7 @@ def all_ordinals(connection: sqlite3.Connection) -> list[int]:
 
 
 def _stored(
-    id_: str, length: int, text: str | None = None, metadata: str = "{}"
+    id_: str, length: int, text: str | None = None, metadata: str | None = None
 ) -> StoredDocument:
-    return StoredDocument(id_, length, text, json.loads(metadata))
+    held = {} if metadata is None else json.loads(metadata)
+    return StoredDocument(id_, length, text, held)

@@ -10,6 +10,7 @@ from langchain_core.embeddings import Embeddings
 
 from langchain_ctxfetch._core.flow import Failed, Flow, Ok, Outcome
 from langchain_ctxfetch._core.text import floor_boundary
+from langchain_ctxfetch.errors import StoreError
 
 Vector: TypeAlias = list[float]
 
@@ -53,7 +54,8 @@ def embed_texts(
         return outcome.value
     vectors: list[Vector] = []
     for text in texts:
-        vectors.append((yield from _embed_beginning(text)))
+        vector = yield from _embed_beginning(text)
+        vectors.append(vector)
     return vectors
 
 
@@ -96,6 +98,28 @@ def aembed_with(
         return [await _aattempt(embedding, list(texts)) for texts in asked]
 
     return answer
+
+
+def embed_question(embedding: Embeddings, query: str) -> Outcome[Vector]:
+    """Return the vector of a question, or what became of it."""
+    try:
+        return Ok(embedding.embed_query(query))
+    except Exception as error:  # noqa: BLE001 - a model may raise anything
+        return Failed(_not_embedded(error))
+
+
+async def aembed_question(embedding: Embeddings, query: str) -> Outcome[Vector]:
+    """Same as `embed_question`, but asynchronously."""
+    try:
+        return Ok(await embedding.aembed_query(query))
+    except Exception as error:  # noqa: BLE001 - a model may raise anything
+        return Failed(_not_embedded(error))
+
+
+def _not_embedded(error: Exception) -> StoreError:
+    return StoreError(
+        f"the `embedding` failed on the question: {error}", errors=(error,)
+    )
 
 
 def _attempt(embedding: Embeddings, texts: list[str]) -> Outcome[list[Vector]]:

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
 from langchain_ctxfetch._core.flow import Outcome
 from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch.ports import SearchRequest, Where
@@ -65,4 +68,4 @@ class Found:
     """
 
     hit: Hit
-    vector: Sequence[float] | None = None
+    vector: npt.NDArray[np.float32] | None = None

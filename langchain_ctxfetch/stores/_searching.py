@@ -6,7 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from heapq import nlargest
 
 import numpy as np
 
@@ -240,11 +240,11 @@ class _View:
     def best_passages(self, ranking: _Ranking, document: int) -> list[int]:
         """Return the best passages of a document, best first."""
         span = self.index.layout.passages_of(document)
-        scores = ranking.scores.passages[span]
-        order = np.argsort(-scores, kind="stable")[:BEST_PASSAGES]
         floor = 0.0 if ranking.positive else -np.inf
-        best: list[int] = (span.start + order[scores[order] > floor]).tolist()
-        return best
+        # Most documents have a few passages, for which plain lists are faster.
+        scores = ranking.scores.passages[span].tolist()
+        best = nlargest(BEST_PASSAGES, range(len(scores)), key=scores.__getitem__)
+        return [span.start + at for at in best if scores[at] > floor]
 
     def document_results(
         self, probe: Probe, ranking: _Ranking, documents: Sequence[int]
@@ -281,8 +281,8 @@ class _View:
     def _found(
         self, stored: StoredDocument, score: float, passages: Sequence[int]
     ) -> Found:
-        starts = self.index.layout.start[passages].tolist()
-        ends = self.index.layout.end[passages].tolist()
+        start, end = self.index.layout.start, self.index.layout.end
+        spans = [(int(start[at]), int(end[at])) for at in passages]
         hit = Hit(
             stored.id,
             stored.text,
@@ -290,14 +290,13 @@ class _View:
             score=score,
             length=stored.length,
             passages=tuple(
-                Passage(start, end, stored.text and stored.text[start:end])
-                for start, end in zip(starts, ends, strict=True)
+                Passage(first, last, stored.text and stored.text[first:last])
+                for first, last in spans
             ),
         )
-        vector: list[Any] | None = None
-        if self.matrix is not None and passages:
-            vector = self.matrix[passages[0]].tolist()
-        return Found(hit, vector)
+        if self.matrix is None or not passages:
+            return Found(hit)
+        return Found(hit, self.matrix[passages[0]])
 
 
 def _listed(

@@ -58,7 +58,7 @@ create table blocks (             -- the keyword index; see `_postings`
 insert into meta values ('version', 0), ('next_document', 1), ('next_row', 0);
 pragma application_id = {APPLICATION_ID};
 pragma user_version = {SCHEMA_VERSION};
-"""
+"""  # noqa: S608 - two constants
 
 Statement: TypeAlias = tuple[str, list[object]]
 """SQL with its parameters."""

@@ -1,23 +1,21 @@
-"""The `VectorStore` face of LangChain over a store of whole documents, written once."""
+"""The searches of LangChain's `VectorStore`, written once for every store of ours."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, Self, TypeAlias
-from uuid import uuid4
 
 import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.vectorstores import VectorStore
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
-from langchain_ctxfetch._bridge import to_document, to_hit
+from langchain_ctxfetch._bridge import to_document
 from langchain_ctxfetch._core.flow import Ok
 from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch.errors import ConfigurationError
-from langchain_ctxfetch.ports import StoreChannel, Where
+from langchain_ctxfetch.ports import Where
+from langchain_ctxfetch.stores._documentstore import DocumentStore, refuse
 from langchain_ctxfetch.stores._probes import Found, Probe, Unit
 
 Scored: TypeAlias = list[tuple[Document, float]]
@@ -25,192 +23,11 @@ Scored: TypeAlias = list[tuple[Document, float]]
 _HALF_RELEVANT = 10.0  # the keyword score that is shown as a relevance of one half
 
 
-class DocumentStore(VectorStore):
-    """Keep whole documents, and find them by their passages.
+class SearchableStore(DocumentStore):
+    """Search whole documents as LangChain does: by text, by vector, diversely.
 
     Searches use vectors where the store has an embedding, and keywords otherwise.
-    Results are documents as they were stored; with `returns="passages"` they are the
-    passages themselves, with the id `id#start-end` and, in their metadata,
-    `source_id` and `start_index`.
     """
-
-    # What a store has to provide.
-
-    @abstractmethod
-    def channel_names(self) -> Sequence[str]:
-        """Return the channels that this store can serve, the preferred one first."""
-
-    @abstractmethod
-    def put(self, documents: Sequence[Hit], *, batch_size: int = 100) -> list[str]:
-        """Store whole documents, replacing those of the same id; return the ids."""
-
-    @abstractmethod
-    async def aput(
-        self, documents: Sequence[Hit], *, batch_size: int = 100
-    ) -> list[str]:
-        """Same as `put`, but asynchronously."""
-
-    @abstractmethod
-    def remove(
-        self,
-        ids: Sequence[str] | None = None,
-        *,
-        filter: Where | None = None,  # noqa: A002 - LangChain's word
-    ) -> int:
-        """Remove the documents named or matched; return how many there were."""
-
-    @abstractmethod
-    async def aremove(
-        self,
-        ids: Sequence[str] | None = None,
-        *,
-        filter: Where | None = None,  # noqa: A002
-    ) -> int:
-        """Same as `remove`, but asynchronously."""
-
-    @abstractmethod
-    def fetch(
-        self,
-        ids: Sequence[str],
-        *,
-        filter: Where | None = None,  # noqa: A002
-    ) -> list[Hit]:
-        """Bring text and metadata of the documents that exist and match."""
-
-    @abstractmethod
-    async def afetch(
-        self,
-        ids: Sequence[str],
-        *,
-        filter: Where | None = None,  # noqa: A002
-    ) -> list[Hit]:
-        """Same as `fetch`, but asynchronously."""
-
-    @abstractmethod
-    def _find(self, probe: Probe) -> list[Found]:
-        """Answer one probe, or raise its error."""
-
-    @abstractmethod
-    async def _afind(self, probe: Probe) -> list[Found]:
-        """Same as `_find`, but asynchronously."""
-
-    # What it gets for that.
-
-    def channel(self, name: str) -> StoreChannel:
-        """Return one way of searching this store, for a retriever.
-
-        Raises:
-            ConfigurationError: If the store cannot serve it.
-        """
-        return StoreChannel(self, name)  # type: ignore[arg-type]  # every subclass is a SearchStore
-
-    def add_documents(
-        self,
-        documents: Sequence[Document],
-        *,
-        ids: Sequence[str | None] | None = None,
-        batch_size: int = 100,
-        **kwargs: Any,
-    ) -> list[str]:
-        """Store documents; one of the same id is replaced.
-
-        Args:
-            documents: Whole documents: the store cuts them into passages itself.
-            ids: What names them; by default their own ids, or new ones.
-            batch_size: The most documents that are written at once.
-            **kwargs: There are none; LangChain's signature asks for them.
-
-        Returns:
-            The ids, in the order of the documents.
-
-        Raises:
-            ConfigurationError: If an argument is wrong or metadata cannot be stored.
-            IngestionError: If some were stored and some were not.
-            StoreError: If nothing could be stored.
-        """
-        _refuse(kwargs)
-        return self.put(_named(documents, ids), batch_size=batch_size)
-
-    async def aadd_documents(
-        self,
-        documents: Sequence[Document],
-        *,
-        ids: Sequence[str | None] | None = None,
-        batch_size: int = 100,
-        **kwargs: Any,
-    ) -> list[str]:
-        """Same as `add_documents`, but asynchronously."""
-        _refuse(kwargs)
-        return await self.aput(_named(documents, ids), batch_size=batch_size)
-
-    def add_texts(
-        self,
-        texts: Iterable[str],
-        metadatas: Sequence[dict[str, Any]] | None = None,
-        *,
-        ids: Sequence[str | None] | None = None,
-        **kwargs: Any,
-    ) -> list[str]:
-        """Store texts with their metadata; see `add_documents`."""
-        return self.add_documents(_documents(texts, metadatas), ids=ids, **kwargs)
-
-    async def aadd_texts(
-        self,
-        texts: Iterable[str],
-        metadatas: Sequence[dict[str, Any]] | None = None,
-        *,
-        ids: Sequence[str | None] | None = None,
-        **kwargs: Any,
-    ) -> list[str]:
-        """Same as `add_texts`, but asynchronously."""
-        documents = _documents(texts, metadatas)
-        return await self.aadd_documents(documents, ids=ids, **kwargs)
-
-    def delete(
-        self,
-        ids: Sequence[str] | None = None,
-        *,
-        filter: Where | None = None,  # noqa: A002
-        **kwargs: Any,
-    ) -> bool | None:
-        """Remove documents by their ids, by a filter, or those that fit both.
-
-        Raises:
-            ConfigurationError: If neither is given.
-        """
-        _refuse(kwargs)
-        self.remove(ids, filter=filter)
-        return True
-
-    async def adelete(
-        self,
-        ids: Sequence[str] | None = None,
-        *,
-        filter: Where | None = None,  # noqa: A002
-        **kwargs: Any,
-    ) -> bool | None:
-        """Same as `delete`, but asynchronously."""
-        _refuse(kwargs)
-        await self.aremove(ids, filter=filter)
-        return True
-
-    def get_by_ids(
-        self,
-        ids: Sequence[str],
-        *,
-        filter: Where | None = None,  # noqa: A002
-    ) -> list[Document]:
-        """Return the documents of these ids that exist and match."""
-        return [to_document(hit) for hit in self.fetch(ids, filter=filter)]
-
-    async def aget_by_ids(
-        self,
-        ids: Sequence[str],
-        *,
-        filter: Where | None = None,  # noqa: A002
-    ) -> list[Document]:
-        """Same as `get_by_ids`, but asynchronously."""
-        return [to_document(hit) for hit in await self.afetch(ids, filter=filter)]
 
     def similarity_search(
         self,
@@ -219,7 +36,7 @@ class DocumentStore(VectorStore):
         *,
         filter: Where | None = None,  # noqa: A002
         returns: Unit = "documents",
-        **kwargs: Any,
+        **kwargs: object,
     ) -> list[Document]:
         """Return the documents most similar to a text.
 
@@ -237,7 +54,7 @@ class DocumentStore(VectorStore):
             ConfigurationError: If an argument is wrong.
             StoreError: If the search failed.
         """
-        _refuse(kwargs)
+        refuse(kwargs)
         probe = self._probe(query, k, filter, returns)
         return [document for document, _ in _scored(self._find(probe), returns)]
 
@@ -248,10 +65,10 @@ class DocumentStore(VectorStore):
         *,
         filter: Where | None = None,  # noqa: A002
         returns: Unit = "documents",
-        **kwargs: Any,
+        **kwargs: object,
     ) -> list[Document]:
         """Same as `similarity_search`, but asynchronously."""
-        _refuse(kwargs)
+        refuse(kwargs)
         probe = self._probe(query, k, filter, returns)
         return [document for document, _ in _scored(await self._afind(probe), returns)]
 
@@ -262,10 +79,10 @@ class DocumentStore(VectorStore):
         *,
         filter: Where | None = None,  # noqa: A002
         returns: Unit = "documents",
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Scored:
         """Same as `similarity_search`, with scores: higher is better."""
-        _refuse(kwargs)
+        refuse(kwargs)
         probe = self._probe(query, k, filter, returns)
         return _scored(self._find(probe), returns)
 
@@ -276,10 +93,10 @@ class DocumentStore(VectorStore):
         *,
         filter: Where | None = None,  # noqa: A002
         returns: Unit = "documents",
-        **kwargs: Any,
+        **kwargs: object,
     ) -> Scored:
         """Same as `similarity_search_with_score`, but asynchronously."""
-        _refuse(kwargs)
+        refuse(kwargs)
         probe = self._probe(query, k, filter, returns)
         return _scored(await self._afind(probe), returns)
 
@@ -290,14 +107,14 @@ class DocumentStore(VectorStore):
         *,
         filter: Where | None = None,  # noqa: A002
         returns: Unit = "documents",
-        **kwargs: Any,
+        **kwargs: object,
     ) -> list[Document]:
         """Return the documents most similar to a vector.
 
         Raises:
             ConfigurationError: If the store has no embedding.
         """
-        _refuse(kwargs)
+        refuse(kwargs)
         probe = self._vector_probe(embedding, k, filter, returns)
         return [document for document, _ in _scored(self._find(probe), returns)]
 
@@ -308,10 +125,10 @@ class DocumentStore(VectorStore):
         *,
         filter: Where | None = None,  # noqa: A002
         returns: Unit = "documents",
-        **kwargs: Any,
+        **kwargs: object,
     ) -> list[Document]:
         """Same as `similarity_search_by_vector`, but asynchronously."""
-        _refuse(kwargs)
+        refuse(kwargs)
         probe = self._vector_probe(embedding, k, filter, returns)
         return [document for document, _ in _scored(await self._afind(probe), returns)]
 
@@ -323,7 +140,7 @@ class DocumentStore(VectorStore):
         lambda_mult: float = 0.5,
         *,
         filter: Where | None = None,  # noqa: A002
-        **kwargs: Any,
+        **kwargs: object,
     ) -> list[Document]:
         """Return documents that are similar to a text and differ from one another.
 
@@ -354,7 +171,7 @@ class DocumentStore(VectorStore):
         lambda_mult: float = 0.5,
         *,
         filter: Where | None = None,  # noqa: A002
-        **kwargs: Any,
+        **kwargs: object,
     ) -> list[Document]:
         """Same as `max_marginal_relevance_search`, but asynchronously."""
         embedding = self._embedding_for("max_marginal_relevance_search")
@@ -371,10 +188,10 @@ class DocumentStore(VectorStore):
         lambda_mult: float = 0.5,
         *,
         filter: Where | None = None,  # noqa: A002
-        **kwargs: Any,
+        **kwargs: object,
     ) -> list[Document]:
         """Same as `max_marginal_relevance_search`, from a vector."""
-        _refuse(kwargs)
+        refuse(kwargs)
         probe = self._vector_probe(embedding, max(k, fetch_k), filter)
         return _diverse(embedding, self._find(probe), k, lambda_mult)
 
@@ -386,10 +203,10 @@ class DocumentStore(VectorStore):
         lambda_mult: float = 0.5,
         *,
         filter: Where | None = None,  # noqa: A002
-        **kwargs: Any,
+        **kwargs: object,
     ) -> list[Document]:
         """Same as `max_marginal_relevance_search_by_vector`, but asynchronously."""
-        _refuse(kwargs)
+        refuse(kwargs)
         probe = self._vector_probe(embedding, max(k, fetch_k), filter)
         return _diverse(embedding, await self._afind(probe), k, lambda_mult)
 
@@ -478,42 +295,6 @@ class DocumentStore(VectorStore):
         return self.embeddings
 
 
-def _named(
-    documents: Sequence[Document], ids: Sequence[str | None] | None
-) -> list[Hit]:
-    """Return documents as hits, each with an id."""
-    documents = list(documents)
-    names = [document.id for document in documents] if ids is None else list(ids)
-    if len(names) != len(documents):
-        raise ConfigurationError(
-            f"`ids` must be one for each of {len(documents)} documents, not"
-            f" {len(names)}"
-        )
-    return [
-        _with_id(to_hit(document), name or document.id or str(uuid4()))
-        for document, name in zip(documents, names, strict=True)
-    ]
-
-
-def _with_id(hit: Hit, name: str) -> Hit:
-    return Hit(name, hit.text, hit.metadata, length=hit.length)
-
-
-def _documents(
-    texts: Iterable[str], metadatas: Sequence[dict[str, Any]] | None
-) -> list[Document]:
-    texts = list(texts)
-    given = [{} for _ in texts] if metadatas is None else list(metadatas)
-    if len(given) != len(texts):
-        raise ConfigurationError(
-            f"`metadatas` must be one for each of {len(texts)} texts, not {len(given)}"
-        )
-    return [
-        Document(page_content=text, metadata=metadata)
-        for text, metadata in zip(texts, given, strict=True)
-    ]
-
-
 def _scored(found: Sequence[Found], unit: Unit) -> Scored:
     convert = to_document if unit == "documents" else _passage_document
     return [(convert(each.hit), each.hit.score or 0.0) for each in found]
@@ -551,12 +332,4 @@ def _check_unit(unit: Literal["documents", "passages"]) -> None:
     if unit not in {"documents", "passages"}:
         raise ConfigurationError(
             f"`returns` must be 'documents' or 'passages', not {unit!r}"
-        )
-
-
-def _refuse(kwargs: dict[str, Any]) -> None:
-    # A misspelt `filter` must never search unfiltered.
-    if kwargs:
-        raise ConfigurationError(
-            f"there is no argument {', '.join(f'`{name}`' for name in kwargs)}"
         )

@@ -1,0 +1,248 @@
+"""What a store of whole documents has to do, and taking documents in and out."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from langchain_core.documents import Document
+from langchain_core.vectorstores import VectorStore
+
+from langchain_ctxfetch._bridge import to_document, to_hit
+from langchain_ctxfetch._core.hits import Hit
+from langchain_ctxfetch.errors import ConfigurationError
+from langchain_ctxfetch.ports import StoreChannel, Where
+from langchain_ctxfetch.stores._probes import Found, Probe
+
+
+class DocumentStore(VectorStore):
+    """Keep whole documents, and find them by their passages.
+
+    Searches use vectors where the store has an embedding, and keywords otherwise.
+    Results are documents as they were stored; with `returns="passages"` they are the
+    passages themselves, with the id `id#start-end` and, in their metadata,
+    `source_id` and `start_index`.
+    """
+
+    # What a store has to provide.
+
+    @abstractmethod
+    def channel_names(self) -> Sequence[str]:
+        """Return the channels that this store can serve, the preferred one first."""
+
+    @abstractmethod
+    def put(self, documents: Sequence[Hit], *, batch_size: int = 100) -> list[str]:
+        """Store whole documents, replacing those of the same id; return the ids."""
+
+    @abstractmethod
+    async def aput(
+        self, documents: Sequence[Hit], *, batch_size: int = 100
+    ) -> list[str]:
+        """Same as `put`, but asynchronously."""
+
+    @abstractmethod
+    def remove(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        filter: Where | None = None,  # noqa: A002 - LangChain's word
+    ) -> int:
+        """Remove the documents named or matched; return how many there were."""
+
+    @abstractmethod
+    async def aremove(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        filter: Where | None = None,  # noqa: A002
+    ) -> int:
+        """Same as `remove`, but asynchronously."""
+
+    @abstractmethod
+    def fetch(
+        self,
+        ids: Sequence[str],
+        *,
+        filter: Where | None = None,  # noqa: A002
+    ) -> list[Hit]:
+        """Bring text and metadata of the documents that exist and match."""
+
+    @abstractmethod
+    async def afetch(
+        self,
+        ids: Sequence[str],
+        *,
+        filter: Where | None = None,  # noqa: A002
+    ) -> list[Hit]:
+        """Same as `fetch`, but asynchronously."""
+
+    @abstractmethod
+    def _find(self, probe: Probe) -> list[Found]:
+        """Answer one probe, or raise its error."""
+
+    @abstractmethod
+    async def _afind(self, probe: Probe) -> list[Found]:
+        """Same as `_find`, but asynchronously."""
+
+    # What it gets for that.
+
+    def channel(self, name: str) -> StoreChannel:
+        """Return one way of searching this store, for a retriever.
+
+        Raises:
+            ConfigurationError: If the store cannot serve it.
+        """
+        return StoreChannel(self, name)  # type: ignore[arg-type]  # every subclass is a SearchStore
+
+    def add_documents(
+        self,
+        documents: Sequence[Document],
+        *,
+        ids: Sequence[str | None] | None = None,
+        batch_size: int = 100,
+        **kwargs: object,
+    ) -> list[str]:
+        """Store documents; one of the same id is replaced.
+
+        Args:
+            documents: Whole documents: the store cuts them into passages itself.
+            ids: What names them; by default their own ids, or new ones.
+            batch_size: The most documents that are written at once.
+            **kwargs: There are none; LangChain's signature asks for them.
+
+        Returns:
+            The ids, in the order of the documents.
+
+        Raises:
+            ConfigurationError: If an argument is wrong or metadata cannot be stored.
+            IngestionError: If some were stored and some were not.
+            StoreError: If nothing could be stored.
+        """
+        refuse(kwargs)
+        return self.put(named(documents, ids), batch_size=batch_size)
+
+    async def aadd_documents(
+        self,
+        documents: Sequence[Document],
+        *,
+        ids: Sequence[str | None] | None = None,
+        batch_size: int = 100,
+        **kwargs: object,
+    ) -> list[str]:
+        """Same as `add_documents`, but asynchronously."""
+        refuse(kwargs)
+        return await self.aput(named(documents, ids), batch_size=batch_size)
+
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: Sequence[dict[str, Any]] | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        **kwargs: object,
+    ) -> list[str]:
+        """Store texts with their metadata; see `add_documents`."""
+        return self.add_documents(as_documents(texts, metadatas), ids=ids, **kwargs)
+
+    async def aadd_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: Sequence[dict[str, Any]] | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        **kwargs: object,
+    ) -> list[str]:
+        """Same as `add_texts`, but asynchronously."""
+        documents = as_documents(texts, metadatas)
+        return await self.aadd_documents(documents, ids=ids, **kwargs)
+
+    def delete(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        filter: Where | None = None,  # noqa: A002
+        **kwargs: object,
+    ) -> bool | None:
+        """Remove documents by their ids, by a filter, or those that fit both.
+
+        Raises:
+            ConfigurationError: If neither is given.
+        """
+        refuse(kwargs)
+        self.remove(ids, filter=filter)
+        return True
+
+    async def adelete(
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        filter: Where | None = None,  # noqa: A002
+        **kwargs: object,
+    ) -> bool | None:
+        """Same as `delete`, but asynchronously."""
+        refuse(kwargs)
+        await self.aremove(ids, filter=filter)
+        return True
+
+    def get_by_ids(
+        self,
+        ids: Sequence[str],
+        *,
+        filter: Where | None = None,  # noqa: A002
+    ) -> list[Document]:
+        """Return the documents of these ids that exist and match."""
+        return [to_document(hit) for hit in self.fetch(ids, filter=filter)]
+
+    async def aget_by_ids(
+        self,
+        ids: Sequence[str],
+        *,
+        filter: Where | None = None,  # noqa: A002
+    ) -> list[Document]:
+        """Same as `get_by_ids`, but asynchronously."""
+        return [to_document(hit) for hit in await self.afetch(ids, filter=filter)]
+
+
+def named(documents: Sequence[Document], ids: Sequence[str | None] | None) -> list[Hit]:
+    """Return documents as hits, each with an id."""
+    documents = list(documents)
+    names = [document.id for document in documents] if ids is None else list(ids)
+    if len(names) != len(documents):
+        raise ConfigurationError(
+            f"`ids` must be one for each of {len(documents)} documents, not"
+            f" {len(names)}"
+        )
+    return [
+        _with_id(to_hit(document), name or document.id or str(uuid4()))
+        for document, name in zip(documents, names, strict=True)
+    ]
+
+
+def _with_id(hit: Hit, name: str) -> Hit:
+    return Hit(name, hit.text, hit.metadata, length=hit.length)
+
+
+def as_documents(
+    texts: Iterable[str], metadatas: Sequence[dict[str, Any]] | None
+) -> list[Document]:
+    texts = list(texts)
+    given = [{} for _ in texts] if metadatas is None else list(metadatas)
+    if len(given) != len(texts):
+        raise ConfigurationError(
+            f"`metadatas` must be one for each of {len(texts)} texts, not {len(given)}"
+        )
+    return [
+        Document(page_content=text, metadata=metadata)
+        for text, metadata in zip(texts, given, strict=True)
+    ]
+
+
+def refuse(kwargs: Mapping[str, object]) -> None:
+    """Raise an error for keyword arguments that do not exist."""
+    # A misspelt `filter` must never search unfiltered.
+    if kwargs:
+        raise ConfigurationError(
+            f"there is no argument {', '.join(f'`{name}`' for name in kwargs)}"
+        )
