@@ -21,6 +21,12 @@ def language_name(language: str) -> str:
     >>> language_name("en")
     'english'
 
+    Args:
+        language: `"en"`, a name that Snowball knows in any letter case, or `"none"`.
+
+    Returns:
+        The name in lower case.
+
     Raises:
         ConfigurationError: If there is no stemmer for *language*.
     """
@@ -59,6 +65,12 @@ def stop_words(language: str) -> frozenset[str]:
     """Return the words that do not count as terms: a list for English alone.
 
     Elsewhere the rarity of the other words has to do, as it does for any word.
+
+    Args:
+        language: As in `language_name`.
+
+    Returns:
+        Words in lower case.
 
     Raises:
         ConfigurationError: If *language* is unknown.

@@ -36,9 +36,9 @@ class FilterError(ConfigurationError):
 class PageError(ConfigurationError):
     """Say that a page number lies outside the pages that can be asked for.
 
-    Attributes:
-        page: The page that was asked for.
-        last_page: The last page that may be asked for, from 1.
+    Args:
+        page: The page that was asked for, kept as `page`.
+        last_page: The last one that may be asked for, from 1, kept as `last_page`.
     """
 
     def __init__(self, page: object, last_page: int) -> None:
@@ -52,8 +52,9 @@ class PageError(ConfigurationError):
 class MissingExtraError(CtxFetchError, ImportError):
     """Name the optional dependency that is missing, and how to install it.
 
-    Attributes:
-        extra: The name between the brackets of the `pip install` command.
+    Args:
+        extra: The name between the brackets of `pip install`, kept as `extra`.
+        purpose: What needs it.
     """
 
     def __init__(self, extra: str, purpose: str) -> None:
@@ -66,9 +67,10 @@ class MissingExtraError(CtxFetchError, ImportError):
 class StoreError(CtxFetchError):
     """Say that a search or a write failed.
 
-    Attributes:
-        store: The name of the store or channel, where one is known.
-        errors: The causes, newest first.
+    Args:
+        message: What happened and what to do.
+        store: The name of the store or channel where one is known, kept as `store`.
+        errors: The causes, newest first, kept as `errors`.
     """
 
     def __init__(
@@ -106,8 +108,11 @@ class StoreFullError(StoreError):
 class IngestionError(StoreError):
     """Say which documents could not be written; the others are stored.
 
-    Attributes:
-        failed_ids: The ids of the documents that were not stored.
+    Args:
+        message: What happened and what to do.
+        failed_ids: The ids of the documents not stored, kept as `failed_ids`.
+        store: As in `StoreError`.
+        errors: As in `StoreError`.
     """
 
     def __init__(
@@ -125,9 +130,10 @@ class IngestionError(StoreError):
 class BudgetError(CtxFetchError, ValueError):
     """Say that what may not be cut is already over the budget.
 
-    Attributes:
-        limit: The budget, in tokens.
-        needed: What the untouchable part takes, in tokens.
+    Args:
+        message: What happened and what to do.
+        limit: The budget, in tokens, kept as `limit`.
+        needed: What the untouchable part takes, in tokens, kept as `needed`.
     """
 
     def __init__(self, message: str, *, limit: int, needed: int) -> None:
@@ -139,8 +145,9 @@ class BudgetError(CtxFetchError, ValueError):
 class ModelOutputError(CtxFetchError):
     """Say that the text of a model could not be used.
 
-    Attributes:
-        output: The text, as it came.
+    Args:
+        message: What happened and what to do.
+        output: The text, as it came, kept as `output`.
     """
 
     def __init__(self, message: str, *, output: str) -> None:

@@ -93,7 +93,7 @@ class HybridRetriever(BaseRetriever):
     A page comes from query and number alone: pages laid end to end are the ranking,
     without repeats or holes, as long as the stores do not change and the channels
     answer. A document that is added or removed between two pages may be repeated or
-    skipped once.
+    skipped once. Since nothing is kept between calls, each page asks the channels anew.
 
     LangChain drops keywords after the first step of a sequence, and LangServe drops
     them always: give page, k and where in the input (`HybridQuery`) or with

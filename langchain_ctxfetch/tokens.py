@@ -207,7 +207,7 @@ def _named(name: str) -> TokenCounter:
     if _OPENAI_NAME.fullmatch(name) or name in _plugged_in():
         return TiktokenCounter(name)
     raise ConfigurationError(
-        '`token_counter` must name an OpenAI model, a tiktoken vocabulary or '
+        "`token_counter` must name an OpenAI model, a tiktoken vocabulary or "
         f'"estimate", not {name!r}; for other models pass the model or a function'
     )
 

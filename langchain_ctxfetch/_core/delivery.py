@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from langchain_ctxfetch._core.flow import Flow, Ok, Outcome
-from langchain_ctxfetch._core.hits import Gap, Hit, Passage
+from langchain_ctxfetch._core.hits import Gap, Hit, Passage, told
 from langchain_ctxfetch._core.plan import Ask, Fetch, Placed, Plan
 from langchain_ctxfetch.errors import StoreError
 
@@ -22,7 +22,7 @@ def with_text(
         plan: What is wanted.
         placed: The documents of the page.
 
-    Yields:
+    Rounds:
         One round with a fetch for each store, where anything is missing.
 
     Returns:
@@ -110,8 +110,3 @@ def _joined(hit: Hit) -> tuple[Passage, ...]:
         else:
             joined.append(Passage(passage.start, passage.end, text))
     return tuple(joined)
-
-
-def told(error: Exception) -> str:
-    """Say what an error was, for a gap."""
-    return f"{type(error).__name__}: {error}"

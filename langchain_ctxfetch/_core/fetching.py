@@ -15,7 +15,7 @@ from langchain_ctxfetch._core.excerpts import (
     whole_text,
 )
 from langchain_ctxfetch._core.flow import Failed, Flow, Outcome
-from langchain_ctxfetch._core.hits import Gap, Hit
+from langchain_ctxfetch._core.hits import Gap, Hit, told
 from langchain_ctxfetch._core.requests import FetchPassages, FetchWhole, Request
 from langchain_ctxfetch._core.text import clean
 
@@ -84,7 +84,7 @@ def fetch(wanted: Wanted, marks: Marks) -> Fetching:
         wanted: What is wanted.
         marks: What will stand between passages.
 
-    Yields:
+    Rounds:
         At most two rounds: first a request for the whole documents and one for the
         passages, then one for the documents without an answering passage.
 
@@ -162,11 +162,6 @@ def _of_hit(hit: Hit, marks: Marks) -> Material | None:
         if passage.text and passage.text.strip()
     ]
     return held_passages(passages, hit.length, marks) if passages else None
-
-
-def told(error: Exception) -> str:
-    """Say what an error was, for a gap."""
-    return f"{type(error).__name__}: {error}"
 
 
 def divide(

@@ -74,3 +74,12 @@ class Gap:
     part: str
     kind: GapKind
     reason: str
+
+
+def told(error: Exception) -> str:
+    """Say what an error was, as the reason of a gap.
+
+    >>> told(OSError("refused"))
+    'OSError: refused'
+    """
+    return f"{type(error).__name__}: {error}"

@@ -5,27 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from operator import mul
-from typing import Any, TypeAlias
+from typing import Any
 
 from langchain_ctxfetch._core.desk import Desk
 from langchain_ctxfetch._core.excerpts import Material, coarse_units, scored_by
-from langchain_ctxfetch._core.fetching import told
 from langchain_ctxfetch._core.flow import Failed, Flow, Outcome
-from langchain_ctxfetch._core.hits import Gap
+from langchain_ctxfetch._core.hits import Gap, told
 from langchain_ctxfetch._core.requests import Embed, Request, ScoreTexts, Work
 from langchain_ctxfetch._core.text import Span
 
-Judging: TypeAlias = Flow[Request, Any, list[Gap]]
 
-
-def judge(desk: Desk, rooms: dict[int, int]) -> Judging:
+def judge(desk: Desk, rooms: dict[int, int]) -> Flow[Request, Any, list[Gap]]:
     """Score the documents that have to be cut.
 
     Args:
         desk: The documents; their scores are noted there.
         rooms: By document the characters that it will have, about.
 
-    Yields:
+    Rounds:
         Work, then a round of scores, or of vectors for those without any word of the
         question, where the settings offer them.
 
@@ -37,16 +34,17 @@ def judge(desk: Desk, rooms: dict[int, int]) -> Judging:
         for i, room in rooms.items():
             desk.score(i, room)
 
-    yield from work(desk.size, by_words)
+    _ = yield from work(desk.size, by_words)
+    gaps: list[Gap] = []
     if not desk.query.strip():
-        return []
+        return gaps
     units = {i: _units(desk, i, room) for i, room in rooms.items()}
     units = {i: found for i, found in units.items() if found}
     if desk.policy.scores:
-        return (yield from _by_scorer(desk, units))
-    if desk.policy.embeds and units:
-        return (yield from _by_meaning(desk, units))
-    return []
+        gaps += yield from _by_scorer(desk, units)
+    elif desk.policy.embeds and units:
+        gaps += yield from _by_meaning(desk, units)
+    return gaps
 
 
 def work(size: int, run: Any) -> Flow[Request, Any, Any]:  # noqa: ANN401 - any result
@@ -70,7 +68,9 @@ def _units(desk: Desk, i: int, room: int) -> list[Span]:
     return [unit for unit in material.scored.units if text[slice(*unit)].strip()]
 
 
-def _by_scorer(desk: Desk, units: dict[int, list[Span]]) -> Judging:
+def _by_scorer(
+    desk: Desk, units: dict[int, list[Span]]
+) -> Flow[Request, Any, list[Gap]]:
     asks = [
         ScoreTexts(desk.query, _texts(desk, i, found)) for i, found in units.items()
     ]
@@ -84,7 +84,9 @@ def _by_scorer(desk: Desk, units: dict[int, list[Span]]) -> Judging:
     return gaps
 
 
-def _by_meaning(desk: Desk, units: dict[int, list[Span]]) -> Judging:
+def _by_meaning(
+    desk: Desk, units: dict[int, list[Span]]
+) -> Flow[Request, Any, list[Gap]]:
     texts = [text for i, found in units.items() for text in _texts(desk, i, found)]
     (outcome,) = yield [Embed(desk.query, tuple(texts))]
     if isinstance(outcome, Failed):

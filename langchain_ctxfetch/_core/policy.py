@@ -64,7 +64,7 @@ def compress(
         policy: How much is delivered.
         scale: What measures a budget.
 
-    Yields:
+    Rounds:
         At most two rounds of requests to the store, then work and, where a document
         has no word of the question, vectors or scores of its passages.
 

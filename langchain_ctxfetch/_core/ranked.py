@@ -116,6 +116,17 @@ def by_scores(
     return Found(_fused(fusion, rankings, weights), by_channel)
 
 
+def distinct(
+    hits: Sequence[Sequence[Hit]], *, key: KeyFunction | None = None
+) -> list[dict[str, Copy]]:
+    """Return the distinct documents of each channel, best first.
+
+    >>> [list(held) for held in distinct([[Hit("a", "x"), Hit("a", "x")], []])]
+    [['a'], []]
+    """
+    return _distinct(hits, _keys(hits, Identities(key)))
+
+
 def _keys(hits: Sequence[Sequence[Hit]], identities: Identities) -> list[list[str]]:
     """Name hits in the order of their turns: a longer window renames none of them."""
     keys: list[list[str]] = [[] for _ in hits]

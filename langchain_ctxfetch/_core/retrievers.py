@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from langchain_ctxfetch._core.delivery import told, with_text
+from langchain_ctxfetch._core.delivery import with_text
 from langchain_ctxfetch._core.flow import Failed, Flow, Outcome
-from langchain_ctxfetch._core.hits import Gap, Hit
+from langchain_ctxfetch._core.hits import Gap, Hit, told
 from langchain_ctxfetch._core.paging import Page, check_page, cut, take_turns, window
 from langchain_ctxfetch._core.plan import Ask, Placed, Plan, Search, Source
-from langchain_ctxfetch._core.ranked import Found, by_scores, by_turns
+from langchain_ctxfetch._core.ranked import Found, by_scores, by_turns, distinct
 from langchain_ctxfetch.errors import ConfigurationError, StoreError
 
 DEEPEST = 8
@@ -35,7 +35,7 @@ def find_page(plan: Plan) -> Flow[Ask, list[Hit], Page[Placed]]:
     Args:
         plan: What is wanted.
 
-    Yields:
+    Rounds:
         Rounds of searches, then one of fetches where text is still missing.
 
     Returns:
@@ -99,33 +99,35 @@ def _by_full_window(plan: Plan, heard: list[_Heard]) -> Flow[Ask, list[Hit], Fou
 
     A window that grew with the page would reorder what earlier pages showed.
     """
-    deepest = DEEPEST * plan.widest
     depths = [plan.widest] * len(heard)
     while True:
         yield from _ask(plan, heard, depths)
         hits = [_usable(plan, at, channel) for at, channel in enumerate(heard)]
-        extra = [channel.extra for channel in heard]
-        found = by_scores(
-            [(source.name, source.weight) for source in plan.sources],
-            hits,
-            extra,
-            fusion=plan.fusion,
-            widest=plan.widest,
-            key=plan.key,
-        )
-        deeper = [
-            min(deepest, 2 * channel.depth)
-            if channel.open and len(found.by_channel[at]) < plan.widest
-            else channel.depth
-            for at, channel in enumerate(heard)
+        depths = [
+            _deeper(plan, channel, len(held))
+            for channel, held in zip(heard, distinct(hits, key=plan.key), strict=True)
         ]
         if not any(
             _within(source, depth) > channel.depth
-            for source, depth, channel in zip(plan.sources, deeper, heard, strict=True)
+            for source, depth, channel in zip(plan.sources, depths, heard, strict=True)
         ):
-            capped = any(channel.open for channel in heard)
-            return replace(found, capped=capped)
-        depths = deeper
+            break
+    found = by_scores(
+        [(source.name, source.weight) for source in plan.sources],
+        hits,
+        [channel.extra for channel in heard],
+        fusion=plan.fusion,
+        widest=plan.widest,
+        key=plan.key,
+    )
+    return replace(found, capped=any(channel.open for channel in heard))
+
+
+def _deeper(plan: Plan, channel: _Heard, held: int) -> int:
+    """Return how deep to ask next where duplicates left fewer than the window."""
+    if not channel.open or held >= plan.widest:
+        return channel.depth
+    return min(DEEPEST * plan.widest, 2 * channel.depth)
 
 
 def _ask(

@@ -35,7 +35,8 @@ class Connections:
     """
 
     def __init__(self, path: str, *, read_only: bool, busy_timeout_s: float) -> None:
-        self.path = path
+        # Resolved now: the process may change its folder before the next connection.
+        self.path = path if path == MEMORY else str(Path(path).absolute())
         self.read_only = read_only
         self.busy_timeout_s = busy_timeout_s
         self._idle: list[sqlite3.Connection] = []
@@ -45,6 +46,13 @@ class Connections:
         self._turn = threading.Lock() if path == MEMORY else None
         self._closed = False
         weakref.finalize(self, _close_all, self._idle)
+
+    def refuse_if_read_only(self) -> None:
+        """Raise an error before any work for a write that could not be done."""
+        if self.read_only:
+            raise StoreReadOnlyError(
+                f"{self.path} was opened with `read_only`", store=self.path
+            )
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

@@ -18,13 +18,7 @@ from langchain_ctxfetch.stores._probes import Found, Probe
 
 
 class DocumentStore(VectorStore):
-    """Keep whole documents, and find them by their passages.
-
-    Searches use vectors where the store has an embedding, and keywords otherwise.
-    Results are documents as they were stored; with `returns="passages"` they are the
-    passages themselves, with the id `id#start-end` and, in their metadata,
-    `source_id` and `start_index`.
-    """
+    """Keep whole documents, and find them by their passages."""
 
     # What a store has to provide.
 
@@ -91,6 +85,12 @@ class DocumentStore(VectorStore):
     def channel(self, name: str) -> StoreChannel:
         """Return one way of searching this store, for a retriever.
 
+        Args:
+            name: One of `channel_names`.
+
+        Returns:
+            The channel.
+
         Raises:
             ConfigurationError: If the store cannot serve it.
         """
@@ -141,10 +141,14 @@ class DocumentStore(VectorStore):
         metadatas: Sequence[dict[str, Any]] | None = None,
         *,
         ids: Sequence[str | None] | None = None,
+        batch_size: int = 100,
         **kwargs: object,
     ) -> list[str]:
         """Store texts with their metadata; see `add_documents`."""
-        return self.add_documents(as_documents(texts, metadatas), ids=ids, **kwargs)
+        refuse(kwargs)
+        return self.add_documents(
+            as_documents(texts, metadatas), ids=ids, batch_size=batch_size
+        )
 
     async def aadd_texts(
         self,
@@ -152,11 +156,14 @@ class DocumentStore(VectorStore):
         metadatas: Sequence[dict[str, Any]] | None = None,
         *,
         ids: Sequence[str | None] | None = None,
+        batch_size: int = 100,
         **kwargs: object,
     ) -> list[str]:
         """Same as `add_texts`, but asynchronously."""
-        documents = as_documents(texts, metadatas)
-        return await self.aadd_documents(documents, ids=ids, **kwargs)
+        refuse(kwargs)
+        return await self.aadd_documents(
+            as_documents(texts, metadatas), ids=ids, batch_size=batch_size
+        )
 
     def delete(
         self,
@@ -166,6 +173,14 @@ class DocumentStore(VectorStore):
         **kwargs: object,
     ) -> bool | None:
         """Remove documents by their ids, by a filter, or those that fit both.
+
+        Args:
+            ids: Which; unknown ones are passed over.
+            filter: Only documents that match it.
+            **kwargs: There are none; LangChain's signature asks for them.
+
+        Returns:
+            True.
 
         Raises:
             ConfigurationError: If neither is given.
@@ -227,6 +242,7 @@ def _with_id(hit: Hit, name: str) -> Hit:
 def as_documents(
     texts: Iterable[str], metadatas: Sequence[dict[str, Any]] | None
 ) -> list[Document]:
+    """Return texts with their metadata as documents."""
     texts = list(texts)
     given = [{} for _ in texts] if metadatas is None else list(metadatas)
     if len(given) != len(texts):

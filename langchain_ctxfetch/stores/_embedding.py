@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from langchain_core.embeddings import Embeddings
 
 from langchain_ctxfetch._core.flow import Failed, Flow, Ok, Outcome
-from langchain_ctxfetch._core.text import floor_boundary
-from langchain_ctxfetch.errors import StoreError
+from langchain_ctxfetch._core.text import clean, floor_boundary
+from langchain_ctxfetch.errors import ConfigurationError, StoreError
+from langchain_ctxfetch.ports import SearchRequest
 
 Vector: TypeAlias = list[float]
 
@@ -35,11 +36,10 @@ def embed_texts(
 ) -> Flow[Sequence[str], list[Vector], list[Vector]]:
     """Embed texts: all at once, else one by one, else the beginning of each.
 
+    It asks in rounds of one request, each a list of texts for the model.
+
     Args:
         texts: None of them blank.
-
-    Yields:
-        Rounds of one request, each a list of texts for the model.
 
     Returns:
         A vector for each text.
@@ -100,20 +100,36 @@ def aembed_with(
     return answer
 
 
-def embed_question(embedding: Embeddings, query: str) -> Outcome[Vector]:
+def questions(requests: Iterable[SearchRequest]) -> list[str]:
+    """Return the questions of a round that need a vector, each once."""
+    asked = (each.query for each in requests if each.channel == "vector")
+    return list(dict.fromkeys(query for query in asked if query.strip()))
+
+
+def embed_question(embedding: Embeddings | None, query: str) -> Outcome[Vector]:
     """Return the vector of a question, or what became of it."""
+    if embedding is None:
+        return Failed(_no_embedding())
     try:
-        return Ok(embedding.embed_query(query))
+        return Ok(embedding.embed_query(clean(query)))
     except Exception as error:  # noqa: BLE001 - a model may raise anything
         return Failed(_not_embedded(error))
 
 
-async def aembed_question(embedding: Embeddings, query: str) -> Outcome[Vector]:
+async def aembed_question(embedding: Embeddings | None, query: str) -> Outcome[Vector]:
     """Same as `embed_question`, but asynchronously."""
+    if embedding is None:
+        return Failed(_no_embedding())
     try:
-        return Ok(await embedding.aembed_query(query))
+        return Ok(await embedding.aembed_query(clean(query)))
     except Exception as error:  # noqa: BLE001 - a model may raise anything
         return Failed(_not_embedded(error))
+
+
+def _no_embedding() -> ConfigurationError:
+    return ConfigurationError(
+        "a search by vector needs vectors: give the store an `embedding`"
+    )
 
 
 def _not_embedded(error: Exception) -> StoreError:

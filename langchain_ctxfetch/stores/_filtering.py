@@ -5,11 +5,13 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import assert_never
 
 import numpy as np
 
 from langchain_ctxfetch._core.filters import All, Any, Compare, Filter, Not
+from langchain_ctxfetch.stores._documents import all_ordinals, ordinals_of
 from langchain_ctxfetch.stores._postings import Integers, Mask
 from langchain_ctxfetch.stores._sql import leaf_statements
 
@@ -46,6 +48,25 @@ def passing(
             return mask
         case _:
             assert_never(parsed)
+
+
+def chosen(
+    connection: sqlite3.Connection, ids: Sequence[str] | None, parsed: Filter
+) -> list[int]:
+    """Return the ordinals of documents that exist and pass a filter.
+
+    Args:
+        connection: Within a transaction.
+        ids: Only these; None for all.
+        parsed: The filter.
+
+    Returns:
+        The ordinals, rising, each once.
+    """
+    found = all_ordinals(connection) if ids is None else ordinals_of(connection, ids)
+    ordinals = np.array(sorted(set(found)), np.int64)
+    passed: list[int] = ordinals[passing(connection, parsed, ordinals)].tolist()
+    return passed
 
 
 class MaskCache:

@@ -47,6 +47,13 @@ class Columns:
     def read(cls, blob: bytes, first_document: int) -> Columns:
         """Read the columns of one batch.
 
+        Args:
+            blob: Four columns of int32, one after another.
+            first_document: The ordinal that the first column counts from.
+
+        Returns:
+            The columns.
+
         Raises:
             ValueError: If the bytes are no columns.
         """

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from langchain_ctxfetch.errors import StoreError, StoreMismatchError
 from langchain_ctxfetch.stores._connections import MEMORY, Connections
 from langchain_ctxfetch.stores._sql import APPLICATION_ID, SCHEMA, SCHEMA_VERSION
+from langchain_ctxfetch.stores._vectors import Matrix, unit_vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,39 @@ def record(connection: sqlite3.Connection, key: str, value: str | int) -> None:
     connection.execute("insert or replace into meta values (?, ?)", (key, value))
 
 
+def checked_vectors(
+    connection: sqlite3.Connection, vectors: Sequence[Sequence[float]] | None, path: str
+) -> Matrix | None:
+    """Return vectors as they are stored, and note their dimension if it is new.
+
+    Args:
+        connection: Within a transaction that may write.
+        vectors: One for each passage; None where the store was given no embedding.
+        path: What errors call the store.
+
+    Returns:
+        A row for each passage; None where the store has no vectors.
+
+    Raises:
+        StoreMismatchError: If there are vectors in the file, and these are others or
+            none.
+        StoreError: If they are no vectors.
+    """
+    recorded = read_record(connection)
+    if vectors is None:
+        if recorded.embedding_id is not None:
+            raise StoreMismatchError(
+                f"{path}: holds vectors of {recorded.embedding_id!r}; open it with that"
+                " `embedding` to add documents",
+                store=path,
+            )
+        return None
+    matrix = unit_vectors(vectors, recorded.dimension)
+    if len(matrix) and recorded.dimension is None:
+        record(connection, "dimension", matrix.shape[1])
+    return matrix
+
+
 def _refuse_foreign_file(path: str) -> None:
     """Look at the first bytes: SQLite itself would only say that it is no database."""
     if path == MEMORY or not Path(path).is_file():
@@ -92,8 +127,10 @@ def _create(connections: Connections, language: str, embedding_id: str | None) -
         if _is_empty(connection) and connections.path != MEMORY:
             connection.execute("pragma journal_mode = wal")
     with connections.reading() as connection:
-        if _user_version(connection) and not _lacks_model(connection, embedding_id):
-            return
+        if _user_version(connection):
+            _check_kind(connection, connections.path)
+            if not _lacks_model(connection, embedding_id):
+                return
     with connections.writing() as connection:
         # Again: another process may have come first.
         if _is_empty(connection):

@@ -147,15 +147,26 @@ def encode(block: Block) -> tuple[bytes, bytes, bytes, bytes]:
 def decode(terms: bytes, offsets: bytes, rows: bytes, counts: bytes) -> Block:
     """Read what `encode` has written.
 
+    Args:
+        terms: One to a line.
+        offsets: Of the run of each term, and the end of the last.
+        rows: Of all runs.
+        counts: One for each row, in the width that its size tells.
+
+    Returns:
+        The block.
+
     Raises:
         ValueError: If the bytes do not belong together.
     """
-    words = terms.decode().split("\n") if terms else []
+    ends = np.frombuffer(offsets, "<i4").astype(np.int64)
+    # Some stemmers make nothing of a word, so no text may still be one term.
+    words = terms.decode().split("\n") if len(ends) > 1 else []
     numbers = np.frombuffer(rows, "<i4")
     width = len(counts) // max(1, len(numbers))
     read = Block(
         words,
-        np.frombuffer(offsets, "<i4").astype(np.int64),
+        ends,
         numbers.astype(np.int32, copy=False),
         np.frombuffer(counts, f"<u{width or 1}"),
     )

@@ -232,17 +232,27 @@ def _push(stack: list[Heading], heading: Heading) -> None:
 def prepared_document(hit: Hit) -> PreparedDocument:
     """Check a document and write its metadata; give it an id if it has none.
 
+    Args:
+        hit: The document with its text.
+
+    Returns:
+        The document with everything cleaned, facts as of the metadata that will come
+        back.
+
     Raises:
-        ConfigurationError: If its metadata holds what JSON cannot.
+        ConfigurationError: If its id is no text, or its metadata holds what JSON
+            cannot.
     """
+    if hit.id is not None and not isinstance(hit.id, str):
+        raise ConfigurationError(f"an id must be text, not {hit.id!r}")
     kept = {key: value for key, value in hit.metadata.items() if key != METADATA_KEY}
-    stored = metadata_json(clean_value(kept))
-    # Facts are those of the metadata as it will come back.
+    # Cleaned as it comes back: only now have sets and subclasses become lists.
+    plain = clean_value(json.loads(metadata_json(kept)))
     return PreparedDocument(
         clean(hit.id) if hit.id is not None else str(uuid4()),
         clean(hit.text or ""),
-        stored,
-        tuple(facts(json.loads(stored))),
+        json.dumps(plain, ensure_ascii=False),
+        tuple(facts(plain)),
     )
 
 

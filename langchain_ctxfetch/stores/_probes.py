@@ -42,6 +42,12 @@ class Probe:
     unit: Unit = "documents"
     vector: Outcome[Sequence[float]] | None = None
 
+    @property
+    def lacks_vector(self) -> bool:
+        """Say whether its question must be embedded first; a blank one need not."""
+        asked = self.channel == "vector" and bool(self.query.strip())
+        return asked and self.vector is None
+
     @classmethod
     def of(
         cls, request: SearchRequest, vector: Outcome[Sequence[float]] | None

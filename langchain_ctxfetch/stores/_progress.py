@@ -65,9 +65,10 @@ class Progress:
 
     def _failure(self, error: Exception) -> IngestionError:
         failed = [document.id for document in self._documents[self._stored :]]
+        others = ", the others were" if self._stored else ""
         return IngestionError(
             f"{self._store}: {len(failed)} of {len(self._documents)} documents were not"
-            f" stored, the others were: {error}",
+            f" stored{others}: {error}",
             failed_ids=failed,
             store=self._store,
             errors=(error,),

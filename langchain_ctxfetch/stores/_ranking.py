@@ -215,8 +215,14 @@ def _norms(lengths: Integers, mean: float) -> Floats:
 
 
 def _documents(layout: Layout, passages: Floats, sections: Floats) -> Floats:
-    if not len(layout.documents):
-        return np.empty(0)
-    best_section = np.maximum.reduceat(sections, layout.first_section[:-1])
-    best_passage = np.maximum.reduceat(passages, layout.first_passage[:-1])
+    best_section = _best(sections, layout.section_document, len(layout.documents))
+    best_passage = _best(passages, layout.passage_document, len(layout.documents))
     return best_section + PASSAGE_SHARE * best_passage
+
+
+def _best(scores: Floats, document: Integers, documents: int) -> Floats:
+    """Return the best score of each document, 0 where it has none above."""
+    best = np.zeros(documents)
+    at = np.flatnonzero(scores)
+    np.maximum.at(best, document[at], scores[at])
+    return best

@@ -187,7 +187,7 @@ class _View:
     def passing(self, probe: Probe) -> Mask:
         """Return which documents exist and match the filter of a probe."""
         index = self.index
-        if not probe.where:
+        if probe.where is None:
             return index.living
         parsed = parse(probe.where)
         documents = index.layout.documents

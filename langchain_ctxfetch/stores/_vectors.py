@@ -81,6 +81,9 @@ class VectorCache:
             connection: Within the transaction that *index* was read in.
             index: The state whose vectors are wanted.
             dimension: How many numbers a vector has.
+
+        Returns:
+            A row for each passage.
         """
         known = len(self._batches)
         if not known or index.batches[:known] != self._batches:
@@ -113,13 +116,23 @@ def cosines(matrix: Matrix, vector: Matrix, eligible: Mask) -> npt.NDArray[np.fl
         matrix: Rows of length 1.
         vector: One row of length 1.
         eligible: Which rows count.
+
+    Returns:
+        One number for each row; that of a row depends on nothing else.
     """
     if eligible.mean() < _GATHERED:
         found = np.full(len(matrix), -math.inf, np.float32)
         at = np.flatnonzero(eligible)
-        found[at] = matrix[at] @ vector
+        found[at] = _products(matrix[at], vector)
         return found
-    return np.where(eligible, matrix @ vector, np.float32(-math.inf))
+    return np.where(eligible, _products(matrix, vector), np.float32(-math.inf))
+
+
+def _products(matrix: Matrix, vector: Matrix) -> npt.NDArray[np.float32]:
+    # Not `@`: a BLAS adds up a row in an order that depends on where it stands, so
+    # equal rows would differ, and one row with and without a filter.
+    products: npt.NDArray[np.float32] = np.einsum("ij,j->i", matrix, vector)
+    return products
 
 
 def best_of_documents(

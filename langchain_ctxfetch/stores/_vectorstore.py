@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, Self, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Self, TypeAlias, get_args
 
 import numpy as np
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
-from langchain_ctxfetch._bridge import to_document
+from langchain_ctxfetch._bridge import to_document, unwrap
+from langchain_ctxfetch._core.filters import parse
 from langchain_ctxfetch._core.flow import Ok
 from langchain_ctxfetch._core.hits import Hit
+from langchain_ctxfetch._rounds import run_blocking
 from langchain_ctxfetch.errors import ConfigurationError
 from langchain_ctxfetch.ports import Where
 from langchain_ctxfetch.stores._documentstore import DocumentStore, refuse
+from langchain_ctxfetch.stores._embedding import aembed_question, embed_question
 from langchain_ctxfetch.stores._probes import Found, Probe, Unit
 
 Scored: TypeAlias = list[tuple[Document, float]]
@@ -27,6 +30,9 @@ class SearchableStore(DocumentStore):
     """Search whole documents as LangChain does: by text, by vector, diversely.
 
     Searches use vectors where the store has an embedding, and keywords otherwise.
+    Results are documents as they were stored; with `returns="passages"` they are the
+    passages themselves, with the id `id#start-end` and, in their metadata,
+    `source_id` and `start_index`.
     """
 
     def similarity_search(
@@ -72,7 +78,7 @@ class SearchableStore(DocumentStore):
         probe = self._probe(query, k, filter, returns)
         return [document for document, _ in _scored(await self._afind(probe), returns)]
 
-    def similarity_search_with_score(  # type: ignore[override]  # LangChain leaves the arguments open
+    def similarity_search_with_score(
         self,
         query: str,
         k: int = 4,
@@ -86,7 +92,7 @@ class SearchableStore(DocumentStore):
         probe = self._probe(query, k, filter, returns)
         return _scored(self._find(probe), returns)
 
-    async def asimilarity_search_with_score(  # type: ignore[override]  # see above
+    async def asimilarity_search_with_score(
         self,
         query: str,
         k: int = 4,
@@ -109,11 +115,7 @@ class SearchableStore(DocumentStore):
         returns: Unit = "documents",
         **kwargs: object,
     ) -> list[Document]:
-        """Return the documents most similar to a vector.
-
-        Raises:
-            ConfigurationError: If the store has no embedding.
-        """
+        """Same as `similarity_search`, from a vector; that needs an embedding."""
         refuse(kwargs)
         probe = self._vector_probe(embedding, k, filter, returns)
         return [document for document, _ in _scored(self._find(probe), returns)]
@@ -158,7 +160,8 @@ class SearchableStore(DocumentStore):
         Raises:
             ConfigurationError: If the store has no embedding.
         """
-        vector = self._embedding_for("max_marginal_relevance_search").embed_query(query)
+        _check_choice(k, fetch_k, lambda_mult)
+        vector = unwrap(embed_question(self.embeddings, query))
         return self.max_marginal_relevance_search_by_vector(
             vector, k, fetch_k, lambda_mult, filter=filter, **kwargs
         )
@@ -174,8 +177,8 @@ class SearchableStore(DocumentStore):
         **kwargs: object,
     ) -> list[Document]:
         """Same as `max_marginal_relevance_search`, but asynchronously."""
-        embedding = self._embedding_for("max_marginal_relevance_search")
-        vector = await embedding.aembed_query(query)
+        _check_choice(k, fetch_k, lambda_mult)
+        vector = unwrap(await aembed_question(self.embeddings, query))
         return await self.amax_marginal_relevance_search_by_vector(
             vector, k, fetch_k, lambda_mult, filter=filter, **kwargs
         )
@@ -192,6 +195,7 @@ class SearchableStore(DocumentStore):
     ) -> list[Document]:
         """Same as `max_marginal_relevance_search`, from a vector."""
         refuse(kwargs)
+        _check_choice(k, fetch_k, lambda_mult)
         probe = self._vector_probe(embedding, max(k, fetch_k), filter)
         return _diverse(embedding, self._find(probe), k, lambda_mult)
 
@@ -207,17 +211,24 @@ class SearchableStore(DocumentStore):
     ) -> list[Document]:
         """Same as `max_marginal_relevance_search_by_vector`, but asynchronously."""
         refuse(kwargs)
+        _check_choice(k, fetch_k, lambda_mult)
         probe = self._vector_probe(embedding, max(k, fetch_k), filter)
         return _diverse(embedding, await self._afind(probe), k, lambda_mult)
 
     def _similarity_search_with_relevance_scores(
-        self, query: str, k: int = 4, **kwargs: Any
+        self,
+        query: str,
+        k: int = 4,
+        **kwargs: Any,  # noqa: ANN401 - LangChain's signature
     ) -> Scored:
         found = self.similarity_search_with_score(query, k, **kwargs)
         return [(document, self._relevance(score)) for document, score in found]
 
     async def _asimilarity_search_with_relevance_scores(
-        self, query: str, k: int = 4, **kwargs: Any
+        self,
+        query: str,
+        k: int = 4,
+        **kwargs: Any,  # noqa: ANN401 - LangChain's signature
     ) -> Scored:
         found = await self.asimilarity_search_with_score(query, k, **kwargs)
         return [(document, self._relevance(score)) for document, score in found]
@@ -236,7 +247,7 @@ class SearchableStore(DocumentStore):
         metadatas: list[dict[str, Any]] | None = None,
         *,
         ids: list[str] | None = None,
-        **kwargs: Any,
+        **kwargs: Any,  # noqa: ANN401 - whatever the constructor takes
     ) -> Self:
         """Make a store of texts.
 
@@ -250,7 +261,7 @@ class SearchableStore(DocumentStore):
         Returns:
             The store.
         """
-        store = cls(embedding=embedding, **kwargs)
+        store = cls(embedding=embedding, **kwargs)  # type: ignore[call-arg]  # every store takes one
         store.add_texts(texts, metadatas, ids=ids)
         return store
 
@@ -262,16 +273,18 @@ class SearchableStore(DocumentStore):
         metadatas: list[dict[str, Any]] | None = None,
         *,
         ids: list[str] | None = None,
-        **kwargs: Any,
+        **kwargs: Any,  # noqa: ANN401 - whatever the constructor takes
     ) -> Self:
         """Same as `from_texts`, but asynchronously."""
-        store = cls(embedding=embedding, **kwargs)
+        make: Callable[..., Self] = cls
+        store = await run_blocking(make, embedding=embedding, **kwargs)
         await store.aadd_texts(texts, metadatas, ids=ids)
         return store
 
     def _probe(self, query: str, k: int, where: Where | None, unit: Unit) -> Probe:
-        _check_k(k)
+        _check_number("k", k)
         _check_unit(unit)
+        parse(where)  # a wrong filter is refused before a model is asked
         channel = "keyword" if self.embeddings is None else "vector"
         return Probe(channel, query, k, where, unit=unit)
 
@@ -282,8 +295,9 @@ class SearchableStore(DocumentStore):
         where: Where | None,
         unit: Unit = "documents",
     ) -> Probe:
-        _check_k(k)
+        _check_number("k", k)
         _check_unit(unit)
+        parse(where)  # a wrong filter is refused before a model is asked
         self._embedding_for("a search by vector")
         return Probe("vector", "", k, where, unit=unit, vector=Ok(vector))
 
@@ -316,20 +330,35 @@ def _diverse(
         return []
     chosen = maximal_marginal_relevance(
         np.asarray(vector, np.float32),
-        [list(each.vector or ()) for each in found],
+        [[] if each.vector is None else each.vector.tolist() for each in found],
         lambda_mult=lambda_mult,
         k=k,
     )
     return [to_document(found[at].hit) for at in chosen]
 
 
-def _check_k(k: int) -> None:
-    if not isinstance(k, int) or isinstance(k, bool) or k < 0:
-        raise ConfigurationError(f"`k` must be a whole number from 0, not {k!r}")
+def _check_choice(k: int, fetch_k: int, lambda_mult: float) -> None:
+    _check_number("k", k)
+    _check_number("fetch_k", fetch_k)
+    if not 0 <= lambda_mult <= 1:
+        raise ConfigurationError(
+            f"`lambda_mult` must be a number from 0 to 1, not {lambda_mult!r}"
+        )
 
 
-def _check_unit(unit: Literal["documents", "passages"]) -> None:
-    if unit not in {"documents", "passages"}:
+def _check_number(name: str, value: int) -> None:
+    if not _is_whole(value) or value < 0:
+        raise ConfigurationError(
+            f"`{name}` must be a whole number from 0, not {value!r}"
+        )
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _check_unit(unit: str) -> None:
+    if unit not in get_args(Unit):
         raise ConfigurationError(
             f"`returns` must be 'documents' or 'passages', not {unit!r}"
         )

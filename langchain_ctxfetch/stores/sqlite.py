@@ -4,78 +4,56 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from langchain_ctxfetch._bridge import unwrap
 from langchain_ctxfetch._core.filters import matches, parse
 from langchain_ctxfetch._core.flow import Failed, Ok, Outcome, adrive, drive
-from langchain_ctxfetch._core.hits import Hit, Passage
-from langchain_ctxfetch._core.passages import pick, score_sentences
+from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch._core.text import clean
 from langchain_ctxfetch._language import language_name, stemmer, stop_words
 from langchain_ctxfetch._rounds import run_blocking
 from langchain_ctxfetch.errors import (
     ConfigurationError,
-    CtxFetchError,
     StoreError,
-    StoreMismatchError,
-    StoreReadOnlyError,
 )
 from langchain_ctxfetch.ports import SearchRequest, Where
 from langchain_ctxfetch.stores._connections import MEMORY, Connections
 from langchain_ctxfetch.stores._documents import (
-    all_ordinals,
-    ordinals_of,
     read_by_ids,
     read_page,
 )
 from langchain_ctxfetch.stores._embedding import (
     Vector,
+    aembed_question,
     aembed_with,
+    embed_question,
     embed_texts,
     embed_with,
     embedding_name,
+    questions,
 )
-from langchain_ctxfetch.stores._filtering import passing
-from langchain_ctxfetch.stores._opening import open_store, read_record, record
+from langchain_ctxfetch.stores._filtering import chosen
+from langchain_ctxfetch.stores._highlighting import quoted
+from langchain_ctxfetch.stores._opening import checked_vectors, open_store
 from langchain_ctxfetch.stores._preparing import Prepared, Preparer, prepared_document
 from langchain_ctxfetch.stores._probes import Found, Probe
 from langchain_ctxfetch.stores._progress import Progress
 from langchain_ctxfetch.stores._searching import Searcher
-from langchain_ctxfetch.stores._vectors import unit_vectors
-from langchain_ctxfetch.stores._vectorstore import DocumentStore
+from langchain_ctxfetch.stores._stats import StoreStats, read_stats
+from langchain_ctxfetch.stores._vectorstore import SearchableStore
 from langchain_ctxfetch.stores._writing import remove, store
+
+__all__ = ["SQLiteStore", "StoreStats"]
 
 if TYPE_CHECKING:
     from langchain_text_splitters import TextSplitter
 
 
-@dataclass(frozen=True, slots=True)
-class StoreStats:
-    """Say what is in a store.
-
-    Attributes:
-        documents: How many documents it holds.
-        passages: How many passages of them are indexed.
-        bytes: The size of the file; of the database for one in memory.
-        language: The language of its stemmer.
-        embedding_id: The model of its vectors; None where it has no vectors.
-        dimension: How many numbers a vector has; None before the first.
-    """
-
-    documents: int
-    passages: int
-    bytes: int
-    language: str
-    embedding_id: str | None
-    dimension: int | None
-
-
-class SQLiteStore(DocumentStore):
+class SQLiteStore(SearchableStore):
     """Keep documents in one SQLite file, or in memory, and find them exactly.
 
     Documents are indexed by passages and returned whole. Keyword search needs
@@ -135,7 +113,6 @@ class SQLiteStore(DocumentStore):
             "busy_timeout_s": busy_timeout_s,
         }
         self._embedding = embedding
-        self._read_only = read_only
         name = language_name(language)
         self._stem = stemmer(name)
         self._preparer = Preparer(
@@ -204,37 +181,26 @@ class SQLiteStore(DocumentStore):
     def stats(self) -> StoreStats:
         """Say what is in the store."""
         with self._connections.reading() as connection:
-            recorded = read_record(connection)
-            documents, pages, size = (
-                connection.execute(sql).fetchone()[0]
-                for sql in (
-                    "select count(*) from documents",
-                    "pragma page_count",
-                    "pragma page_size",
-                )
-            )
-            passages = self._searcher.passages(connection)
-        return StoreStats(
-            documents,
-            passages,
-            pages * size,
-            recorded.language,
-            recorded.embedding_id,
-            recorded.dimension,
-        )
+            return read_stats(connection, self._searcher.passages(connection))
 
     def search_round(
         self, requests: Sequence[SearchRequest]
     ) -> list[Outcome[list[Hit]]]:
         """Answer several requests from one state of the store, in their order."""
-        vectors = {query: self._vector(query) for query in _to_embed(requests)}
+        vectors = {
+            query: embed_question(self._embedding, query)
+            for query in questions(requests)
+        }
         return self._answer_requests(requests, vectors)
 
     async def asearch_round(
         self, requests: Sequence[SearchRequest]
     ) -> list[Outcome[list[Hit]]]:
         """Same as `search_round`, but asynchronously."""
-        vectors = {query: await self._avector(query) for query in _to_embed(requests)}
+        vectors = {
+            query: await aembed_question(self._embedding, query)
+            for query in questions(requests)
+        }
         return await run_blocking(self._answer_requests, requests, vectors)
 
     def fetch(
@@ -273,7 +239,10 @@ class SQLiteStore(DocumentStore):
     ) -> list[Outcome[Hit | None]]:
         """Bring the passages that answer *query*, at most *room* characters each."""
         found = {hit.id: hit for hit in self.fetch(ids, filter=filter)}
-        return [self._quoted(found.get(clean(name)), query, room) for name in ids]
+        return [
+            quoted(found.get(clean(name)), query, stem=self._stem, room=room)
+            for name in ids
+        ]
 
     async def ahighlight(
         self,
@@ -336,25 +305,16 @@ class SQLiteStore(DocumentStore):
         *,
         filter: Where | None = None,  # noqa: A002
     ) -> int:
-        """Remove the documents named, matched, or both; return how many there were.
-
-        Raises:
-            ConfigurationError: If neither is given: that would remove everything.
-        """
+        """Remove the documents named or matched or both; return how many there were."""
         if ids is None and filter is None:
             raise ConfigurationError(
                 "`ids` or `filter` must say what to remove; `filter={}` is everything"
             )
-        self._refuse_if_read_only()
+        self._connections.refuse_if_read_only()
         parsed = parse(filter)
+        names = None if ids is None else [clean(name) for name in ids]
         with self._connections.writing() as connection:
-            if ids is None:
-                ordinals = all_ordinals(connection)
-            else:
-                names = [clean(name) for name in ids]
-                ordinals = list(ordinals_of(connection, names))
-            of = np.array(ordinals, np.int64)
-            gone: list[int] = of[passing(connection, parsed, of)].tolist()
+            gone = chosen(connection, names, parsed)
             remove(connection, gone)
         return len(gone)
 
@@ -389,51 +349,40 @@ class SQLiteStore(DocumentStore):
                     yield name, metadata
 
     def _begin(self, documents: Sequence[Hit], batch_size: int) -> Progress:
-        self._refuse_if_read_only()
+        self._connections.refuse_if_read_only()
         prepared = [prepared_document(hit) for hit in documents]
         return Progress(prepared, batch_size, self.path)
 
-    def _refuse_if_read_only(self) -> None:
-        if self._read_only:
-            raise StoreReadOnlyError(
-                f"{self.path} was opened with `read_only`", store=self.path
-            )
-
     def _commit(self, prepared: Prepared, vectors: Sequence[Vector] | None) -> None:
-        """Write one batch, and the dimension with the first vectors."""
         with self._connections.writing() as connection:
-            recorded = read_record(connection)
-            matrix = None
-            if vectors is not None:
-                matrix = unit_vectors(vectors, recorded.dimension)
-            elif recorded.embedding_id is not None:
-                raise StoreMismatchError(
-                    f"{self.path}: holds vectors of {recorded.embedding_id!r}; open it"
-                    " with that `embedding` to add documents",
-                    store=self.path,
-                )
-            if matrix is not None and len(matrix) and recorded.dimension is None:
-                record(connection, "dimension", matrix.shape[1])
+            matrix = checked_vectors(connection, vectors, self.path)
             store(connection, prepared, matrix)
 
     def _find(self, probe: Probe) -> list[Found]:
-        if probe.channel == "vector" and probe.vector is None and probe.query.strip():
-            probe = replace(probe, vector=self._vector(probe.query))
+        if probe.lacks_vector:
+            vector = embed_question(self._embedding, probe.query)
+            probe = replace(probe, vector=vector)
         return unwrap(self._answer([probe])[0])
 
     async def _afind(self, probe: Probe) -> list[Found]:
-        if probe.channel == "vector" and probe.vector is None and probe.query.strip():
-            probe = replace(probe, vector=await self._avector(probe.query))
+        if probe.lacks_vector:
+            vector = await aembed_question(self._embedding, probe.query)
+            probe = replace(probe, vector=vector)
         return unwrap((await run_blocking(self._answer, [probe]))[0])
 
     def _answer_requests(
         self,
         requests: Sequence[SearchRequest],
-        vectors: Mapping[str, Outcome[Sequence[float]]],
+        vectors: Mapping[str, Outcome[Vector]],
     ) -> list[Outcome[list[Hit]]]:
         """Answer a round whose questions are embedded."""
         probes = [Probe.of(request, vectors.get(request.query)) for request in requests]
-        return [_hits(outcome) for outcome in self._answer(probes)]
+        return [
+            outcome
+            if isinstance(outcome, Failed)
+            else Ok([found.hit for found in outcome.value])
+            for outcome in self._answer(probes)
+        ]
 
     def _answer(self, probes: Sequence[Probe]) -> list[Outcome[list[Found]]]:
         try:
@@ -441,53 +390,6 @@ class SQLiteStore(DocumentStore):
                 return self._searcher.answer(connection, probes)
         except StoreError as error:
             return [Failed(error) for _ in probes]
-
-    def _vector(self, query: str) -> Outcome[Sequence[float]]:
-        try:
-            return Ok(self._embedding_for("the vector channel").embed_query(query))
-        except Exception as error:  # noqa: BLE001 - a model may raise anything
-            return Failed(self._not_embedded(error))
-
-    async def _avector(self, query: str) -> Outcome[Sequence[float]]:
-        try:
-            embedding = self._embedding_for("the vector channel")
-            return Ok(await embedding.aembed_query(query))
-        except Exception as error:  # noqa: BLE001 - a model may raise anything
-            return Failed(self._not_embedded(error))
-
-    def _not_embedded(self, error: Exception) -> CtxFetchError:
-        if isinstance(error, CtxFetchError):
-            return error
-        return StoreError(
-            f"the question could not be embedded: {error}",
-            store=self.path,
-            errors=(error,),
-        )
-
-    def _quoted(self, hit: Hit | None, query: str, room: int) -> Outcome[Hit | None]:
-        """Return a document with the passages that answer, in place of its text."""
-        if hit is None:
-            return Ok(None)
-        try:
-            text = hit.text or ""
-            scored = score_sentences(text, clean(query), stem=self._stem, room=room)
-            spans = pick(scored, room) if scored.found else []
-        except Exception as error:  # noqa: BLE001 - one document never spoils others
-            return Failed(error)
-        passages = tuple(Passage(*span, text[slice(*span)]) for span in spans)
-        return Ok(replace(hit, text=None, passages=passages))
-
-
-def _to_embed(requests: Sequence[SearchRequest]) -> list[str]:
-    """Return the questions of a round that need a vector, each once."""
-    asked = [each.query for each in requests if each.channel == "vector"]
-    return list(dict.fromkeys(query for query in asked if query.strip()))
-
-
-def _hits(outcome: Outcome[list[Found]]) -> Outcome[list[Hit]]:
-    if isinstance(outcome, Failed):
-        return outcome
-    return Ok([found.hit for found in outcome.value])
 
 
 def _reopened(

@@ -195,13 +195,23 @@ def test_an_empty_channel_says_nothing() -> None:
     assert "".join(key for key, _ in fused) == "ba"
 
 
-def test_equal_scores_do_not_turn_noise_into_votes() -> None:
-    """A list of one has no deviation; its spread is at least 5 % of its score."""
-    fused = dict(
-        standardised_fusion([Ranking("keyword", "a", (10.0,), {"b": 9.9})], [1])
-    )
+def test_a_list_of_one_does_not_turn_noise_into_votes() -> None:
+    """It has no deviation, so its spread is 5 % of its score: 9.9 is 0.2 behind 10."""
+    words = Ranking("keyword", "a", (10.0,), {"b": 9.9})
+    sense = Ranking("vector", "ba", (0.8, 0.4))
+    fused = dict(standardised_fusion([words, sense], [0.75, 0.25]))
 
-    assert fused == {"a": 0.0}
+    assert fused == pytest.approx({"a": -0.25, "b": 0.75 * -0.2 + 0.25})
+
+
+def test_the_channel_of_the_greatest_weight_is_never_cut() -> None:
+    """Where the second channel weighs more, the first is cut at 3 deviations."""
+    keys = [str(number) for number in range(100)]
+    light = Ranking("light", keys, [1.0] + [0.1] * 99)
+    heavy = Ranking("heavy", keys, [1.0] + [0.1] * 99)
+    fused = dict(standardised_fusion([light, heavy], [0.25, 0.75]))
+
+    assert fused["0"] == pytest.approx(0.25 * 3 + 0.75 * 99**0.5)
 
 
 finite = st.floats(-1e6, 1e6)

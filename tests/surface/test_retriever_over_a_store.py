@@ -17,10 +17,14 @@ from pydantic import ValidationError
 from langchain_ctxfetch import (
     ConfigurationError,
     ContentPolicyCompressor,
+    Hit,
     HybridRetriever,
+    Ranking,
     SQLiteStore,
     StoreError,
+    standardised_fusion,
 )
+from langchain_ctxfetch.testing import ScriptedChannel
 
 WORDS = [
     "tea",
@@ -100,16 +104,33 @@ def test_a_vector_channel_needs_an_embedding() -> None:
 
 
 def test_weighted_scores_every_document_by_both_channels(get, store) -> None:
-    """A document that only one channel ranks is placed by its exact scores in both.
+    """With a window of three, what one channel brought has its exact score in both."""
+    wanted = HybridRetriever.from_store(store, fusion="weighted", k=2, max_window=3)
+    page = get(wanted, "milk")
+    exact = {}
+    for channel in ("keyword", "vector"):
+        everything = store.channel(channel).ask("milk", 60, None)
+        exact[channel] = {hit.id: hit.score for hit in everything}
+    fused = dict(
+        standardised_fusion(
+            [
+                Ranking(
+                    channel,
+                    list(exact[channel])[:3],
+                    list(exact[channel].values())[:3],
+                    {name: exact[channel].get(name, 0.0) for name in exact["vector"]},
+                )
+                for channel in ("keyword", "vector")
+            ],
+            [0.75, 0.25],
+        )
+    )
 
-    With the whole store as window and with a small one, the shared places agree.
-    """
-    wanted = HybridRetriever.from_store(store, fusion="weighted", k=5)
-    page = get(wanted, "milk", page=1)
-
-    assert page.complete
-    assert {"keyword", "vector"} >= set(
-        page.documents[0].metadata["ctxfetch"]["channels"]
+    assert {
+        document.id: document.metadata["ctxfetch"]["score"]
+        for document in page.documents
+    } == pytest.approx(
+        dict(sorted(fused.items(), key=lambda pair: -pair[1])[:2]), abs=1e-5
     )
 
 
@@ -169,6 +190,28 @@ def test_passages_bring_only_passages(get) -> None:
     assert len(found.page_content) < 2000
     assert found.page_content == "\n…\n".join(quoted)
     assert (added["content"], added["length"]) == ("passages", len(text))
+
+
+def test_a_foreign_hit_without_an_id_meets_the_stored_document(get) -> None:
+    """By source and text, which the store then brings with its hits."""
+    with SQLiteStore() as made:
+        made.add_texts(["green tea"], [{"source": "t.md"}], ids=["1"])
+        nameless = ScriptedChannel(
+            "other", [Hit(None, "green tea", {"source": "t.md"})]
+        )
+        found = get(HybridRetriever(channels=[made, nameless]), "tea").documents
+
+    assert [document.id for document in found] == ["1"]
+    assert set(found[0].metadata["ctxfetch"]["channels"]) == {"keyword", "other"}
+
+
+def test_a_key_reads_metadata_of_stored_documents(get) -> None:
+    """Two files of one source are one document."""
+    with SQLiteStore() as made:
+        made.add_texts(["green tea", "tea"], [{"source": "s"}] * 2, ids=["1", "2"])
+        page = get(HybridRetriever.from_store(made, key="source"), "tea")
+
+    assert len(page.documents) == 1
 
 
 def test_a_document_deleted_meanwhile_leaves_a_gap() -> None:

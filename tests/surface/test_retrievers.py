@@ -32,10 +32,16 @@ from langchain_ctxfetch.testing import ScriptedChannel
 
 
 def hits(names, **metadata):
-    """Make a hit of each name, scores falling, ids and texts the names."""
+    """Make a hit of each name, scores falling; the text of "." is blank."""
     count = len(names)
     return [
-        Hit(name, f"text {name}", metadata, score=float(count - at), length=6)
+        Hit(
+            name,
+            " " if name == "." else f"text {name}",
+            metadata,
+            score=float(count - at),
+            length=6,
+        )
         for at, name in enumerate(names)
     ]
 
@@ -156,7 +162,7 @@ def test_hits_beyond_the_depth_asked_are_cut(get) -> None:
     assert [ids(page) for page in pages] == ["abc", "def", "gh"]
 
 
-names = st.lists(st.sampled_from("abcdefghijklmnop"), max_size=30).map("".join)
+names = st.lists(st.sampled_from("..abcdefghijklmnop"), max_size=30).map("".join)
 
 
 @given(
@@ -171,7 +177,7 @@ def test_pages_laid_end_to_end_are_the_ranking(scripts, k, fusion) -> None:
     whole = HybridRetriever.get_page(wanted, "q", k=99)
 
     assert "".join(map(ids, pages)) == ids(whole)
-    assert sorted(ids(whole)) == sorted(set("".join(scripts)))
+    assert sorted(ids(whole)) == sorted(set("".join(scripts)) - {"."})
     assert all(len(page.documents) == k for page in pages[:-1])
 
 
@@ -334,6 +340,22 @@ def test_FR_A11_the_answer_has_k_documents(get) -> None:
 
     assert len(page.documents) == 5
     assert all(type(document) is Document for document in page.documents)
+
+
+def test_scores_beyond_the_window_still_count(get) -> None:
+    """Duplicates made the first channel answer d too: it is scored, not guessed."""
+    scores = zip("aabcd", (9, 9, 7, 6, 1), strict=True)
+    first = [Hit(name, "x", score=score) for name, score in scores]
+    second = [Hit("d", "x", score=1.0)]
+    seen = []
+
+    def look(rankings):
+        seen.extend(rankings)
+        return [(key, 0.0) for key in rankings[0].keys]
+
+    get(retriever(first, second, fusion=look, max_window=3, k=2), "q")
+
+    assert (list(seen[0].keys), seen[0].extra) == (["a", "b", "c"], {"d": 1.0})
 
 
 def test_a_fusion_of_ones_own(get) -> None:
@@ -597,10 +619,10 @@ def test_what_guards_tenants_cannot_be_made_configurable(name) -> None:
 
 def test_changing_the_given_filter_later_changes_nothing(get) -> None:
     """The filter is copied at construction and cannot be assigned."""
-    given_filter = {"tenant": "a"}
+    given_filter = {"tenant": {"$in": ["a"]}}
     channel = ScriptedChannel("c", TENANTS)
     wanted = HybridRetriever(channels=[channel], filter=given_filter)
-    given_filter["tenant"] = "b"
+    given_filter["tenant"]["$in"].append("b")
 
     assert ids(get(wanted, "q")) == "a1"
     with pytest.raises(ValidationError):
