@@ -26,6 +26,10 @@ MOST_PARAMETERS = 500
 """Values of one `in (...)`: few enough for every build of SQLite."""
 
 
+CLOSED = -1
+"""The level of blocks that are as large as they may become: never merged again."""
+
+
 def read_counter(connection: sqlite3.Connection, key: str) -> int:
     """Return a number that the file keeps: version, next document or next row."""
     (value,) = connection.execute(
@@ -195,9 +199,20 @@ def _merge_full_levels(connection: sqlite3.Connection) -> None:
         ).fetchall()
         if len(blocks) < FAN_IN:
             return
-        for first, past in groups([size for _, size, _, _ in blocks]):
-            _lift(connection, blocks[first:past], level + 1)
+        spans = groups([size for _, size, _, _ in blocks])
+        whole = len(spans) == 1
+        if not whole:
+            _close_older(connection, blocks[0][2])
+        for first, past in spans:
+            _lift(connection, blocks[first:past], level + 1 if whole else CLOSED)
         level += 1
+
+
+def _close_older(connection: sqlite3.Connection, first_row: int) -> None:
+    # Blocks that are merged must be neighbours, and what comes next is closed.
+    connection.execute(
+        "update blocks set level = ? where first_row < ?", (CLOSED, first_row)
+    )
 
 
 def _lift(
@@ -205,7 +220,7 @@ def _lift(
     blocks: Sequence[tuple[int, int, int, int]],
     level: int,
 ) -> None:
-    """Bring blocks to the next level, several of them as one."""
+    """Bring blocks to another level, several of them as one."""
     if len(blocks) == 1:
         connection.execute(
             "update blocks set level = ? where block = ?", (level, blocks[0][0])

@@ -1,6 +1,7 @@
 """The blocks of the keyword index: few, none too large, without what is gone."""
 
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -111,13 +112,38 @@ def test_many_writes_leave_few_blocks(store) -> None:
 
 
 def test_blocks_stop_growing(store, monkeypatch) -> None:
-    """Beyond a size they are lifted as they are, and still searched."""
+    """Beyond a size they are closed: never merged again, and still searched."""
     monkeypatch.setattr(_writing, "groups", partial(groups, most=20))
     for number in range(100):
         store.put([hit(str(number), "cats purr")])
 
     assert max(size for _, size in blocks(store)) <= 20
+    assert _writing.CLOSED in dict(blocks(store))
     assert len(found_ids(store, "purr", 1_000)) == 100
+
+
+def test_blocks_too_large_to_merge_do_not_hold_up_a_write(store, monkeypatch) -> None:
+    """Each alone is as large as a block may become."""
+    monkeypatch.setattr(_writing, "groups", partial(groups, most=1))
+    for number in range(30):
+        store.put([hit(str(number), "cats purr")])
+
+    assert len(found_ids(store, "purr", 1_000)) == 30
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=40), st.integers(4, 40))
+def test_blocks_never_overlap(sizes, most) -> None:
+    """Whatever the sizes of the writes, each block has its own range of rows."""
+    with pytest.MonkeyPatch.context() as patch, SQLiteStore() as store:
+        patch.setattr(_writing, "groups", partial(groups, most=most))
+        patch.setattr(_writing, "FAN_IN", 3)
+        for number, size in enumerate(sizes):
+            store.put([hit(f"{number}-{at}", "cats purr") for at in range(size)])
+        with store._connections.reading() as connection:
+            rows = "select first_row, last_row from blocks order by first_row"
+            spans = connection.execute(rows).fetchall()
+
+        assert all(one[1] < other[0] for one, other in pairwise(spans))
 
 
 def test_a_merge_drops_what_is_gone(store) -> None:

@@ -122,6 +122,9 @@ def as_stored_matches(store, where) -> set[str]:
 @example([{"a": [1, 1.0, True]}], {"a": {"$contains": True}})
 @example([{"\ud83d": "\ud83d"}], {"\ud83d": "\ufffd"})
 @example([{"a": {"x"}}, {"a": {"\ud83d"}}], {"a": "\ufffd"})
+@example([{"a": ["ab"]}, {"a": "ab"}, {"a": ["b"]}], {"a": {"$contains": "b"}})
+@example([{"a": 1}, {"a": [1]}, {"a": "1"}], {"a": {"$contains": 1}})
+@example([{"a": "xab"}, {"a": "ab"}], {"a": {"$contains": "AB"}})
 def test_the_sql_reader_finds_what_matches(metadatas, where) -> None:
     """By keyword, by vector and in removal, for every kind of value."""
     with filled(metadatas) as store:

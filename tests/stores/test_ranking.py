@@ -299,6 +299,19 @@ def test_the_formula_by_hand() -> None:
     assert found == [("b", pytest.approx(1.5 * b)), ("a", pytest.approx(1.5 * a))]
 
 
+@pytest.mark.parametrize("length", [1_999, 2_000, 2_001])
+def test_a_section_has_at_most_2000_characters(length) -> None:
+    """With one more the same text is two sections, and scores otherwise."""
+    text = ("cat dog " * 500)[: length - 1] + "x"
+    with SQLiteStore(passage_size=SIZE) as store:
+        store.add_texts([text], ids=["a"])
+        found = scored(ask(store, "keyword", "cat"))
+
+    plain = Text(text, "", markdown=False, size=SIZE)
+    assert len(plain.sections) == (1 if length <= 2_000 else 2)
+    assert found == [("a", pytest.approx(keyword({"a": plain}, "cat")[0][1]))]
+
+
 def test_title_words_count_three_times_in_the_section() -> None:
     """And once in the passage; by hand for one document beside an empty one."""
     with SQLiteStore() as store:
