@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 
 from langchain_ctxfetch._bridge import to_document
 from langchain_ctxfetch._core import filters
-from langchain_ctxfetch._core.hits import Hit
+from langchain_ctxfetch._core.hits import Hit, told
 from langchain_ctxfetch._core.identity import KeyFunction
 from langchain_ctxfetch._core.paging import last_page
 from langchain_ctxfetch._core.plan import Source
@@ -223,10 +223,25 @@ def key_function(
     if key is None:
         return None
     if callable(key):
-        return lambda hit: key(to_document(hit))
+        return _guarded(key)
 
     def named(hit: Hit) -> str | None:
         value = hit.metadata.get(key)
         return None if value is None else str(value)
+
+    return named
+
+
+def _guarded(key: Callable[[Document], object]) -> KeyFunction:
+    """Let an error of a caller's own function say whose it is."""
+
+    def named(hit: Hit) -> str | None:
+        try:
+            name = key(to_document(hit))
+        except Exception as error:
+            raise ConfigurationError(
+                f"`key` failed for the document {hit.id!r}: {told(error)}"
+            ) from error
+        return None if name is None else str(name)
 
     return named

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TypeAlias
 
+from langchain_ctxfetch._bridge import clean_value
 from langchain_ctxfetch._core.flow import Failed, Ok, Outcome
 from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch._core.plan import Ask, Fetch, Search
+from langchain_ctxfetch._core.text import clean
 from langchain_ctxfetch._rounds import Job, aanswer_each, answer_each
 from langchain_ctxfetch.errors import StoreError
 from langchain_ctxfetch.ports import (
@@ -106,15 +109,16 @@ class Searches:
         )
 
     def _channel_job(self, channel: Channel, depth: int) -> Job[Answers]:
+        # A copy: what a channel does to it changes no other question, nor the filter.
+        arguments = (self.query, depth, copy.deepcopy(self.where))
+
+        def call() -> Answers:
+            return [_checked(channel, channel.ask(*arguments), depth)]
+
         async def acall() -> Answers:
             return [_checked(channel, await channel.aask(*arguments), depth)]
 
-        arguments = (self.query, depth, self.where)
-        return Job(
-            channel.name,
-            lambda: [_checked(channel, channel.ask(*arguments), depth)],
-            acall,
-        )
+        return Job(channel.name, call, acall)
 
     def _fetch_job(self, fetch: Fetch) -> Job[Answers]:
         channel = self.channels[fetch.store]
@@ -156,7 +160,13 @@ def _checked(channel: Channel, answer: object, depth: int) -> Outcome[list[Hit]]
                 store=channel.name,
             )
         )
-    return Ok([replace(hit, score=_plain(hit.score)) for hit in hits[:depth]])
+    return Ok([_clean(hit) for hit in hits[:depth]])
+
+
+def _clean(hit: Hit) -> Hit:
+    text = None if hit.text is None else clean(hit.text)
+    metadata = {key: clean_value(value) for key, value in hit.metadata.items()}
+    return replace(hit, text=text, metadata=metadata, score=_plain(hit.score))
 
 
 def _plain(score: object) -> float | None:

@@ -11,7 +11,7 @@ from langchain_ctxfetch._core.fusion import (
     reciprocal_rank_fusion,
     standardised_fusion,
 )
-from langchain_ctxfetch._core.hits import Hit, Ranking
+from langchain_ctxfetch._core.hits import Hit, Ranking, told
 from langchain_ctxfetch._core.identity import Identities, KeyFunction
 from langchain_ctxfetch._core.paging import take_turns
 from langchain_ctxfetch.errors import ConfigurationError
@@ -167,18 +167,21 @@ def _fused(
     fusion: FusionName | Fusion, rankings: Sequence[Ranking], weights: Sequence[float]
 ) -> list[tuple[str, float]]:
     if callable(fusion):
-        return _checked(fusion(rankings), rankings)
+        return _by_callers_own(fusion, rankings)
     if fusion == "rrf":
         lists = [ranking.keys for ranking in rankings]
         return reciprocal_rank_fusion(lists, weights=weights)
     return standardised_fusion(rankings, weights)
 
 
-def _checked(
-    places: Sequence[tuple[str, float]], rankings: Sequence[Ranking]
+def _by_callers_own(
+    fusion: Fusion, rankings: Sequence[Ranking]
 ) -> list[tuple[str, float]]:
+    try:
+        checked = [(key, float(score)) for key, score in fusion(rankings)]
+    except Exception as error:
+        raise ConfigurationError(f"`fusion` failed: {told(error)}") from error
     known = {key for ranking in rankings for key in ranking.keys}
-    checked = [(key, float(score)) for key, score in places]
     names = [key for key, _ in checked]
     if len(set(names)) < len(names) or not known.issuperset(names):
         raise ConfigurationError(

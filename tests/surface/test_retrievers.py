@@ -381,6 +381,40 @@ def test_a_fusion_that_invents_is_refused(get, places) -> None:
         get(retriever("abc", fusion=lambda rankings: places), "q")
 
 
+@pytest.mark.parametrize(
+    "fields", [{"fusion": lambda r: 1 / 0}, {"key": lambda d: 1 / 0}]
+)
+def test_an_error_in_a_function_of_the_caller_names_it(get, fields) -> None:
+    """A typed error that says which function failed."""
+    (name,) = fields
+    with pytest.raises(ConfigurationError, match=f"`{name}` failed"):
+        get(retriever("abc", **fields), "q")
+
+
+def test_text_of_a_channel_is_cleaned(get) -> None:
+    """NUL and lone surrogates become U+FFFD, one for one, in metadata too."""
+    script = [Hit("a", "x\0y\ud83d", {"title": "\0"})]
+    (found,) = get(retriever(script), "q").documents
+
+    assert found.page_content == "x\ufffdy\ufffd"
+    assert found.metadata["title"] == "\ufffd"
+
+
+def test_a_channel_that_changes_the_filter_changes_nothing(get) -> None:
+    """It is handed a copy."""
+
+    class Meddling(ScriptedChannel):
+        def ask(self, query, depth, where):
+            where.clear()
+            return super().ask(query, depth, where)
+
+    channels = [Meddling("m", []), ScriptedChannel("c", TENANTS)]
+    wanted = HybridRetriever(channels=channels, filter={"tenant": "a"})
+
+    assert ids(get(wanted, "q")) == "a1"
+    assert ids(get(wanted, "q")) == "a1"
+
+
 def test_hits_without_ids_are_one_by_source_and_text(get) -> None:
     """The same text of the same source from two channels stands once."""
     nameless = [Hit(None, "text", {"source": "a"}), Hit(None, "text", {"source": "b"})]
