@@ -11,6 +11,7 @@ from langchain_core.documents import Document
 from langchain_ctxfetch._core.flow import Failed, Outcome
 from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch._core.text import clean
+from langchain_ctxfetch.errors import ConfigurationError
 
 METADATA_KEY = "ctxfetch"
 """Where everything stands that this package adds to a document."""
@@ -24,13 +25,32 @@ def to_hit(document: Document) -> Hit:
     >>> hit = to_hit(Document("text", id="d1", metadata={"ctxfetch": {}, "page": 2}))
     >>> hit.id, hit.text, hit.length, hit.metadata
     ('d1', 'text', 4, {'page': 2})
+
+    Args:
+        document: What comes in; it stays as it is.
+
+    Returns:
+        A hit that shares nothing that can change with it.
+
+    Raises:
+        ConfigurationError: If it is no document, or its metadata holds itself or is
+            nested too deep to be copied.
     """
+    if not isinstance(document, Document):
+        raise ConfigurationError(
+            f"`documents` must be documents, not {document!r:.100}"
+        )
     text = clean(document.page_content)
-    metadata = {
-        key: clean_value(value)
-        for key, value in copy.deepcopy(document.metadata).items()
-        if key != METADATA_KEY
-    }
+    try:
+        metadata = {
+            key: clean_value(value)
+            for key, value in copy.deepcopy(document.metadata).items()
+            if key != METADATA_KEY
+        }
+    except RecursionError:
+        raise ConfigurationError(
+            f"the metadata of the document {document.id!r} is nested too deep"
+        ) from None
     return Hit(document.id, text, metadata, length=len(text))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 from pydantic import ValidationError
+from rich.markup import escape
 
 import langchain_ctxfetch as ctxfetch
 from langchain_ctxfetch import _named as named
@@ -126,7 +127,7 @@ def index(
 
             def show(done: int, total: int, path: str) -> None:
                 if bar is not None and task is not None:
-                    shown = terminal.one_line(path).replace("[", r"\[")
+                    shown = escape(terminal.one_line(path))
                     bar.update(task, completed=done, total=total, description=shown)
 
             # Ids are relative to where the index is: the same from any folder.

@@ -77,6 +77,9 @@ class SkippedPath:
     reason: SkipReason
 
 
+MOST_RULES = 1_000_000
+"""How much of a `.gitignore` file is read, in bytes."""
+
 _Rules: TypeAlias = "tuple[tuple[str, GitIgnoreSpec], ...]"
 """What `.gitignore` files say: folder and patterns, the outermost first."""
 
@@ -259,10 +262,17 @@ def _is_root(folder: Path) -> bool:
 
 def _with_rules_of(folder: str, rules: _Rules) -> _Rules:
     """Add what the `.gitignore` file of a folder says, where there is one."""
+    path = Path(folder, ".gitignore")
     try:
-        text = Path(folder, ".gitignore").read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError):
+        # A pipe would block, and a device never end.
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return rules
+        with path.open("rb") as file:
+            data = file.read(MOST_RULES)
+    except OSError:
         return rules
+    # As git does, byte for byte: one odd byte must not void the other lines.
+    text = data.removeprefix(b"\xef\xbb\xbf").decode(errors="surrogateescape")
     return (*rules, (folder, _spec(text.splitlines())))
 
 

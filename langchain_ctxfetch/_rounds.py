@@ -45,8 +45,9 @@ class DaemonPool:
     """Run blocking calls on daemon threads, which nothing ever waits for at exit.
 
     A call that is given up keeps its thread until it returns; another thread takes
-    its place, up to `MOST_ABANDONED`. A call made from one of the pool's own threads
-    gets a thread of its own, so that nested calls cannot wait for one another.
+    its place. After `MOST_ABANDONED` of one channel that channel is not asked. A call
+    made from one of the pool's own threads gets a thread of its own, so that nested
+    calls cannot wait for one another.
     """
 
     def __init__(self, size: int) -> None:
@@ -60,19 +61,15 @@ class DaemonPool:
         self._threads = 0
         self._idle = 0
         self._queued = 0
-        self._abandoned: set[Future[Any]] = set()
+        self._abandoned: dict[Future[Any], str] = {}
+
+    def hangs(self, name: str) -> bool:
+        """Say whether too many calls of that name run on past their time."""
+        return list(self._abandoned.values()).count(name) >= MOST_ABANDONED
 
     def submit(self, call: Callable[[], T]) -> Future[T]:
         """Begin *call* with the caller's context variables."""
         future: Future[T] = Future()
-        if len(self._abandoned) >= MOST_ABANDONED:
-            future.set_exception(
-                StoreTimeoutError(
-                    f"{MOST_ABANDONED} earlier calls are still running past their "
-                    "time; not asked again before one of them ends"
-                )
-            )
-            return future
         context = contextvars.copy_context()
         work: _Work = (future, lambda: context.run(call))
         if getattr(self._own, "inside", False):
@@ -84,18 +81,18 @@ class DaemonPool:
             self._hire()
         return future
 
-    def abandon(self, future: Future[Any]) -> None:
+    def abandon(self, future: Future[Any], name: str = "") -> None:
         """Stop waiting for *future*; its thread is replaced while it runs on."""
         if future.cancel() or future.done():
             return
         with self._lock:
-            self._abandoned.add(future)
+            self._abandoned[future] = name
             self._hire()
         future.add_done_callback(self._ended)
 
     def _ended(self, future: Future[Any]) -> None:
         with self._lock:
-            self._abandoned.discard(future)
+            self._abandoned.pop(future, None)
 
     def _hire(self) -> None:
         """Begin another thread where work would wait and there may be one more."""
@@ -173,7 +170,7 @@ def answer_each(
     """
     # Without a limit the last job needs no thread of its own.
     aside = jobs if timeout_s is not None else jobs[:-1]
-    futures = [_pool.submit(job.call) for job in aside]
+    futures = [_begun(job) for job in aside]
     ends = None if timeout_s is None else time.monotonic() + timeout_s
     try:
         here = [_attempt(job.call) for job in jobs[len(aside) :]]
@@ -186,6 +183,20 @@ def answer_each(
             _pool.abandon(future)
         raise
     return outcomes + here
+
+
+def _begun(job: Job[T]) -> Future[T]:
+    if not _pool.hangs(job.name):
+        return _pool.submit(job.call)
+    future: Future[T] = Future()
+    future.set_exception(
+        StoreTimeoutError(
+            f"{MOST_ABANDONED} earlier calls of {job.name} are still running past "
+            "their time; not asked again before one of them ends",
+            store=job.name,
+        )
+    )
+    return future
 
 
 def _attempt(call: Callable[[], T]) -> Outcome[T]:
@@ -204,7 +215,7 @@ def _outcome(
     except FutureTimeoutError as error:
         if future.done():
             return Failed(error)  # its own TimeoutError, not ours
-        _pool.abandon(future)
+        _pool.abandon(future, job.name)
         return Failed(_too_late(job.name, timeout_s))
     except Exception as error:  # noqa: BLE001 - an outcome holds any error
         return Failed(error)

@@ -102,11 +102,15 @@ class Searches:
             if isinstance(channel, StoreChannel)
         ]
         name = ", ".join(channel.name for channel in channels)
-        return Job(
-            name,
-            lambda: store.search_round(requests),
-            lambda: store.asearch_round(requests),
-        )
+
+        def call() -> Answers:
+            return _whole_round(name, store.search_round(requests), len(requests))
+
+        async def acall() -> Answers:
+            answers = await store.asearch_round(requests)
+            return _whole_round(name, answers, len(requests))
+
+        return Job(name, call, acall)
 
     def _channel_job(self, channel: Channel, depth: int) -> Job[Answers]:
         # A copy: what a channel does to it changes no other question, nor the filter.
@@ -165,8 +169,32 @@ def _checked(channel: Channel, answer: object, depth: int) -> Outcome[list[Hit]]
 
 def _clean(hit: Hit) -> Hit:
     text = None if hit.text is None else clean(hit.text)
-    metadata = {key: clean_value(value) for key, value in hit.metadata.items()}
-    return replace(hit, text=text, metadata=metadata, score=_plain(hit.score))
+    metadata = copy.deepcopy(dict(hit.metadata))
+    return replace(
+        hit,
+        text=text,
+        metadata={key: clean_value(value) for key, value in metadata.items()},
+        score=_plain(hit.score),
+        passages=tuple(hit.passages),
+    )
+
+
+def _whole_round(name: str, answers: object, asked: int) -> list[Outcome[list[Hit]]]:
+    """Take the answer of a store in: one outcome for each request."""
+    outcomes = list(answers) if isinstance(answers, list | tuple) else []
+    told = [
+        outcome
+        for outcome in outcomes
+        if isinstance(outcome, Failed)
+        or (isinstance(outcome, Ok) and isinstance(outcome.value, list))
+    ]
+    if len(told) != asked or len(outcomes) != asked:
+        raise StoreError(
+            f"the store of {name} must answer {asked} requests with as many outcomes, "
+            f"not {answers!r:.100}",
+            store=name,
+        )
+    return told
 
 
 def _plain(score: object) -> float | None:

@@ -1,7 +1,7 @@
 """Every error that this package raises.
 
 CtxFetchError
-    ConfigurationError      also ValueError: wrong before any work began
+    ConfigurationError      also ValueError: an argument or a given function is wrong
         FilterError         the metadata filter
         PageError           a page out of range
     MissingExtraError       also ImportError: an optional dependency is not installed
@@ -26,7 +26,7 @@ class CtxFetchError(Exception):
 
 
 class ConfigurationError(CtxFetchError, ValueError):
-    """Say that an argument is wrong; raised before any work began."""
+    """Say that an argument, or a function that was given, is wrong."""
 
 
 class FilterError(ConfigurationError):

@@ -221,6 +221,10 @@ class _Run:
     def take(self, file: FoundFile) -> None:
         """Read a file and write its document, unless both are the same still."""
         name = self.name(file.path)
+        if not _is_text(file.path):
+            # Two such names could become the same id.
+            self._skip(file.path, "unreadable")
+            return
         known = self._known.get(name)
         if known is not None and (file.size, file.modified) == known[:2]:
             self._keep(name)
@@ -250,8 +254,18 @@ class _Run:
         )
 
     def _refuse_clashes(self, names: Iterable[str]) -> None:
-        """Stop before anything is written if it would replace another run's work."""
+        """Stop before anything is written if it would replace what others wrote."""
+        foreign = {
+            name
+            for name, held in self._store.records(filter={"digest": {"$exists": False}})
+            if "digest" not in held
+        }
         for name in names:
+            if name in foreign:
+                raise ConfigurationError(
+                    f"the store holds a document {name!r} that is of no file; give the "
+                    "folder a store of its own, or `base` another folder"
+                )
             known = self._known.get(name)
             if known is not None and known.base != self._base_of(name):
                 raise ConfigurationError(
@@ -364,6 +378,11 @@ def _is_below(root: str, given: Sequence[str], name: str) -> bool:
     """Say whether the file of a document lies below one of the paths."""
     path = path_of(root, name)
     return any(is_within(path, folder) for folder in given)
+
+
+def _is_text(path: str) -> bool:
+    """Say whether the name of a file is text; on some systems it may be any bytes."""
+    return path.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in path)
 
 
 def _known(

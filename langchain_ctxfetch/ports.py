@@ -12,7 +12,7 @@ from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch.errors import ConfigurationError
 
 Where: TypeAlias = Mapping[str, Any]
-"""A metadata filter in the language of `langchain_ctxfetch.filters`."""
+"""A metadata filter in the language of the README."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,11 +230,13 @@ class HybridRetriever(BaseRetriever):
         asked = {"page": page, "k": k, "where": where}
         wanted = self._wanted(query, config, asked)
 
-        def found(_: str) -> Page[Document]:
-            return self._find(wanted)
+        def found(_: str, config: RunnableConfig) -> Page[Document]:
+            with _as_parent({"callbacks": config.get("callbacks")}):
+                return self._find(wanted)
 
         find = RunnableLambda(found, name=self.get_name())
-        return find.invoke(wanted.query, config)
+        made: Page[Document] = find.invoke(wanted.query, config)
+        return made
 
     async def aget_page(
         self,
@@ -249,11 +251,13 @@ class HybridRetriever(BaseRetriever):
         asked = {"page": page, "k": k, "where": where}
         wanted = self._wanted(query, config, asked)
 
-        async def found(_: str) -> Page[Document]:
-            return await self._afind(wanted)
+        async def found(_: str, config: RunnableConfig) -> Page[Document]:
+            with _as_parent({"callbacks": config.get("callbacks")}):
+                return await self._afind(wanted)
 
         find = RunnableLambda(found, name=self.get_name())
-        return await find.ainvoke(wanted.query, config)
+        made: Page[Document] = await find.ainvoke(wanted.query, config)
+        return made
 
     @override
     def _get_relevant_documents(
@@ -349,7 +353,11 @@ class HybridRetriever(BaseRetriever):
 
 @contextmanager
 def _as_parent(config: RunnableConfig) -> Iterator[None]:
-    """Let runs that begin inside be children of this one."""
+    """Let runs that begin inside be children of this one.
+
+    Callbacks alone are handed down: the page that this retriever was asked for is no
+    business of a retriever inside it.
+    """
     token = var_child_runnable_config.set(config)
     try:
         yield

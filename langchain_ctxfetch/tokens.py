@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from langchain_ctxfetch._core.estimate import estimate
+from langchain_ctxfetch._core.hits import told
 from langchain_ctxfetch._core.text import clean
 from langchain_ctxfetch.errors import ConfigurationError
 from langchain_ctxfetch.ports import TokenCounter
@@ -105,8 +107,18 @@ class FunctionCounter:
         self._function = function
 
     def count(self, text: str) -> int:
-        """Return what the function says of *text*."""
-        return int(self._function(text))
+        """Return what the function says of *text*, rounded up.
+
+        Raises:
+            ConfigurationError: If the function fails or gives no finite number.
+        """
+        try:
+            return math.ceil(self._function(text))
+        except Exception as error:
+            raise ConfigurationError(
+                "`token_counter` must give a number for any text, but failed: "
+                f"{told(error)}"
+            ) from error
 
     def count_messages(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from math import fsum, sqrt
+from math import fsum, hypot, sqrt
 from typing import TypeVar
 
 from langchain_ctxfetch._core.hits import Ranking
@@ -149,7 +149,8 @@ def _standardised(
     scores = ranking.scores or [(count - at) / count for at in range(count)]
     held = dict(zip(ranking.keys, scores, strict=True))
     mean = fsum(scores) / count
-    deviation = sqrt(fsum((score - mean) ** 2 for score in scores) / count)
+    # hypot, not a sum of squares: great scores must not overflow.
+    deviation = hypot(*(score - mean for score in scores)) / sqrt(count)
     # A list of one, or of equal scores, must not turn small differences into votes.
     least = LEAST_SPREAD * abs(max(scores)) if is_anchor else 0.0
     spread = max(deviation, least, 1e-6)

@@ -41,7 +41,8 @@ class Identities:
         """Return the key of the document that *hit* is."""
         named = self._key(hit) if self._key is not None else None
         if named is not None and named.strip():
-            return named
+            # Neither ids nor names of another kind begin so.
+            return f"\0key {named}"
         return self._of_nameless(hit) if hit.id is None else self._of_id(hit, hit.id)
 
     def _of_id(self, hit: Hit, name: str) -> str:
@@ -49,7 +50,8 @@ class Identities:
             mark = _print(hit)
             # A hit without an id that was seen before may turn out to be this one.
             claimed = self._nameless.pop(mark, None) if mark else None
-            self._by_id[name] = claimed or name
+            # Blank keys are equal to nothing; a blank id is still an id.
+            self._by_id[name] = claimed or (name if name.strip() else f"\0id {name}")
             if mark:
                 self._by_print.setdefault(mark, self._by_id[name])
         return self._by_id[name]

@@ -347,7 +347,10 @@ def _window(scored: Scored, best: int, room: int) -> list[Span]:
     """Cut *room* characters out of a sentence, around its weightiest hit."""
     text = scored.text
     anchor = _first_hit(scored.hits, scored.units[best])
-    first, last = _bounds(scored.units, best, anchor - room // 4, anchor + room // 4)
+    quarter = room // 4
+    first, last = _bounds(
+        text, scored.units, best, (anchor - quarter, anchor + quarter)
+    )
     start = max(first, min(anchor - room // 2, last - room))
     end = start + room
     spare = room // _WORD_SHARE
@@ -361,16 +364,17 @@ def _window(scored: Scored, best: int, room: int) -> list[Span]:
     return [(start, end)] if start < end else []
 
 
-def _bounds(units: Sequence[Span], i: int, least: int, most: int) -> Span:
-    """Return sentence *i*, with those beside it as far as *least* and *most*.
+def _bounds(text: str, units: Sequence[Span], i: int, reach: Span) -> Span:
+    """Return sentence *i*, with those beside it as far as *reach*.
 
     A share of an overlong sentence may begin or end with the hit.
     """
     start, end = units[i]
+    least, most = reach
     if i and units[i - 1][1] == start:
-        start = max(units[i - 1][0], min(start, least))
+        start = floor_boundary(text, max(units[i - 1][0], min(start, least)))
     if i + 1 < len(units) and units[i + 1][0] == end:
-        end = min(units[i + 1][1], max(end, most))
+        end = floor_boundary(text, min(units[i + 1][1], max(end, most)))
     return start, end
 
 

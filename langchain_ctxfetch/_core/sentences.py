@@ -33,6 +33,7 @@ _END = re.compile(
     r"|[。！？｡][。！？｡」』）”’\]]*\s*"
 )
 _LINE_BREAK = re.compile(r"\r\n|[\n\r\u2028\u2029]")
+_LEADING = re.compile(r"\s*")
 _ONE_BREAK = re.compile(r"\r?\n[ \t]*")
 _CJK = re.compile(f"[{CJK_LETTERS}]")
 _ATTACHED = regex.compile(r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]")
@@ -163,16 +164,16 @@ def snap(text: str, position: int, *, reach: int = LONGEST) -> int:
 
 def _ends(text: str, start: int, stop: int) -> Iterator[int]:
     """Yield where sentences end before *stop*, white space included."""
-    first = start
+    ink = _LEADING.match(text, start, stop)
+    blank_until = ink.end() if ink else start
     for match in _END.finditer(text, start, stop):
         mark, end = match.span()
         if end >= stop:
             return
-        if first == start and text[first:end].isspace():
+        if end <= blank_until:
             continue
         if _ends_sentence(text, mark, end):
             yield end
-            first = end
 
 
 def _ends_sentence(text: str, mark: int, end: int) -> bool:

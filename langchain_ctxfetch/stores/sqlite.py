@@ -113,7 +113,7 @@ class SQLiteStore(SearchableStore):
             "busy_timeout_s": busy_timeout_s,
         }
         self._embedding = embedding
-        name = language_name(language)
+        self.language = name = language_name(language)
         self._stem = stemmer(name)
         self._preparer = Preparer(
             self._stem, stop_words(name), passage_size, splitter, title_key
@@ -211,7 +211,7 @@ class SQLiteStore(SearchableStore):
     ) -> list[Hit]:
         """Bring the documents that exist and match, in the order of *ids*."""
         parsed = parse(filter)
-        names = [clean(name) for name in ids]
+        names = _names(ids)
         with self._connections.reading() as connection:
             stored = read_by_ids(connection, names)
         return [
@@ -240,8 +240,8 @@ class SQLiteStore(SearchableStore):
         """Bring the passages that answer *query*, at most *room* characters each."""
         found = {hit.id: hit for hit in self.fetch(ids, filter=filter)}
         return [
-            quoted(found.get(clean(name)), query, stem=self._stem, room=room)
-            for name in ids
+            quoted(found.get(name), query, stem=self._stem, room=room)
+            for name in _names(ids)
         ]
 
     async def ahighlight(
@@ -312,7 +312,7 @@ class SQLiteStore(SearchableStore):
             )
         self._connections.refuse_if_read_only()
         parsed = parse(filter)
-        names = None if ids is None else [clean(name) for name in ids]
+        names = None if ids is None else _names(ids)
         with self._connections.writing() as connection:
             gone = chosen(connection, names, parsed)
             remove(connection, gone)
@@ -396,3 +396,10 @@ def _reopened(
     kind: type[SQLiteStore], path: str, settings: Mapping[str, Any]
 ) -> SQLiteStore:
     return kind(path, **settings)
+
+
+def _names(ids: Sequence[str]) -> list[str]:
+    """Return ids as they are stored; a single text is no list of ids."""
+    if isinstance(ids, str) or not all(isinstance(name, str) for name in ids):
+        raise ConfigurationError(f"`ids` must be a list of texts, not {ids!r:.100}")
+    return [clean(name) for name in ids]

@@ -344,3 +344,10 @@ def test_snap_cuts_no_grapheme() -> None:
 def test_stripping_cuts_no_grapheme(text: str, wanted: tuple[int, int]) -> None:
     """White space that is one with a mark stays."""
     assert stripped(text, 0, len(text)) == wanted
+
+
+def test_stops_that_end_nothing_still_give_short_units() -> None:
+    """A text of abbreviations alone, whose first sentence never ends, is cut."""
+    units = sentences("lorem ipsum dolor. " * 20_000)
+
+    assert max(end - start for start, end in units) <= 500

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 import zlib
+from contextlib import closing
 
 import numpy as np
-from langchain_core.embeddings import Embeddings
+from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 
 from langchain_ctxfetch._core.hits import Hit
+
+EMBEDDING = DeterministicFakeEmbedding(size=8)
+"""A model for tests that do not look at what it finds alike."""
 
 
 def hit(id_: str | None, text: str, **metadata: object) -> Hit:
@@ -18,6 +23,16 @@ def hit(id_: str | None, text: str, **metadata: object) -> Hit:
 def found_ids(store, query: str, k: int = 10, channel: str = "keyword", **more):
     """Return the ids that one channel finds."""
     return [hit.id for hit in store.channel(channel).ask(query, k, more.get("where"))]
+
+
+def ids(documents) -> list[str]:
+    """Return the ids of documents or hits, in order."""
+    return [document.id for document in documents]
+
+
+def behind(file) -> closing:
+    """Open a file behind the store's back."""
+    return closing(sqlite3.connect(file, isolation_level=None))
 
 
 class Words(Embeddings):

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from langchain_ctxfetch import SQLiteStore
@@ -132,6 +132,7 @@ def test_blocks_too_large_to_merge_do_not_hold_up_a_write(store, monkeypatch) ->
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=40), st.integers(4, 40))
+@example([1] * 3 + [9] * 3 + [1] * 6, 20)
 def test_blocks_never_overlap(sizes, most) -> None:
     """Whatever the sizes of the writes, each block has its own range of rows."""
     with pytest.MonkeyPatch.context() as patch, SQLiteStore() as store:

@@ -391,6 +391,45 @@ def test_an_error_in_a_function_of_the_caller_names_it(get, fields) -> None:
         get(retriever("abc", **fields), "q")
 
 
+def test_a_page_is_no_business_of_a_retriever_inside(get) -> None:
+    """The inner retriever gives its first hits to whatever page is asked."""
+    inner = retriever(hits(letters(40)))
+    config = {"configurable": {"ctxfetch_page": 2}}
+    page = get(HybridRetriever(channels=[inner], k=5), "q", config=config)
+
+    assert [document.id for document in page.documents] == letters(5, 5)
+
+
+def test_names_of_a_key_meet_no_ids(get) -> None:
+    """A document whose isbn is another one's id is still another document."""
+    script = [Hit("1", "A", {"isbn": "7"}), Hit("7", "B")]
+
+    assert ids(get(retriever(script, key="isbn"), "q")) == "17"
+
+
+def test_blank_ids_are_ids(get) -> None:
+    """Two channels that bring the id " " bring one document."""
+    same = [Hit(" ", "x")]
+
+    assert len(get(retriever(same, same), "q").documents) == 1
+
+
+def test_great_scores_do_not_overflow(get) -> None:
+    """Scores of 1e200 are standardised like any others."""
+    script = [Hit("a", "x", score=1e200), Hit("b", "y", score=-1e200)]
+
+    assert ids(get(retriever(script, fusion="weighted"), "q")) == "ab"
+
+
+@pytest.mark.parametrize("field", [{"text": 5}, {"metadata": None}, {"passages": None}])
+def test_a_hit_of_wrong_types_is_a_gap(get, field) -> None:
+    """The channel that brought it failed; the other answers."""
+    wrong = Hit(**{"id": "w", "text": "x"} | field)
+    page = get(retriever([wrong], "ab"), "q")
+
+    assert (ids(page), page.gaps[0].part) == ("ab", "c0")
+
+
 def test_text_of_a_channel_is_cleaned(get) -> None:
     """NUL and lone surrogates become U+FFFD, one for one, in metadata too."""
     script = [Hit("a", "x\0y\ud83d", {"title": "\0"})]

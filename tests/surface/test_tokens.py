@@ -389,3 +389,21 @@ def test_a_function_prices_a_message_as_its_text_alone() -> None:
     ]
 
     assert FunctionCounter(len).count_messages(messages) == 5
+
+
+@pytest.mark.parametrize("given", [None, float("nan"), float("inf"), "x"])
+def test_a_function_that_gives_no_number_is_named(given) -> None:
+    """A typed error that names the argument."""
+    with pytest.raises(ConfigurationError, match="token_counter"):
+        token_counter_for(lambda text: given).count("text")
+
+
+def test_a_function_that_fails_is_named() -> None:
+    """Its own error is the cause."""
+    with pytest.raises(ConfigurationError, match="ZeroDivisionError"):
+        token_counter_for(lambda text: 1 / 0).count("text")
+
+
+def test_fractions_count_up() -> None:
+    """27.75 tokens are not within a budget of 27."""
+    assert token_counter_for(lambda text: len(text) / 4).count("x" * 111) == 28
