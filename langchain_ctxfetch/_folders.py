@@ -173,6 +173,15 @@ def id_of(root: str, path: str) -> str:
     return clean(Path(inside).as_posix())
 
 
+def has_text_name(path: str) -> bool:
+    r"""Say whether the name of a file is text; on some systems it may be any bytes.
+
+    >>> has_text_name("/a/b.md"), has_text_name("/a/\udcff.md")
+    (True, False)
+    """
+    return path.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in path)
+
+
 def path_of(root: str, name: str) -> str:
     """Return the path that `id_of` has made a name of.
 

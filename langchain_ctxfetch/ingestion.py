@@ -20,6 +20,7 @@ from langchain_ctxfetch._folders import (
     SkippedPath,
     SkipReason,
     absolute,
+    has_text_name,
     id_of,
     is_within,
     path_of,
@@ -101,8 +102,7 @@ def sync_folder(
     none removes what another wrote.
 
     Hidden files and folders, links, what `.gitignore` files name, blank files and
-    those that are no UTF-8 text are passed over. A document of a file that cannot be
-    read at the moment stays as it is.
+    those that are no UTF-8 text are passed over. What cannot be read stays as it is.
 
     Args:
         store: Where the documents go.
@@ -221,7 +221,7 @@ class _Run:
     def take(self, file: FoundFile) -> None:
         """Read a file and write its document, unless both are the same still."""
         name = self.name(file.path)
-        if not _is_text(file.path):
+        if not has_text_name(file.path):
             # Two such names could become the same id.
             self._skip(file.path, "unreadable")
             return
@@ -255,22 +255,17 @@ class _Run:
 
     def _refuse_clashes(self, names: Iterable[str]) -> None:
         """Stop before anything is written if it would replace what others wrote."""
-        foreign = {
-            name
-            for name, held in self._store.records(filter={"digest": {"$exists": False}})
-            if "digest" not in held
-        }
+        others = self._store.records(filter={"digest": {"$exists": False}})
+        foreign = {name for name, held in others if "digest" not in held}
         for name in names:
-            if name in foreign:
-                raise ConfigurationError(
-                    f"the store holds a document {name!r} that is of no file; give the "
-                    "folder a store of its own, or `base` another folder"
-                )
             known = self._known.get(name)
-            if known is not None and known.base != self._base_of(name):
+            whose = known.base if known is not None else self._base_of(name)
+            if name in foreign or whose != self._base_of(name):
+                of = (
+                    "of no file" if name in foreign else f"of another folder, {whose!r}"
+                )
                 raise ConfigurationError(
-                    f"the store holds {name!r} of another folder, {known.base!r};"
-                    " give `base` a folder that both lie in"
+                    f"the store holds {name!r} {of}; give `base` another folder"
                 )
 
     def _keep(self, name: str) -> None:
@@ -378,11 +373,6 @@ def _is_below(root: str, given: Sequence[str], name: str) -> bool:
     """Say whether the file of a document lies below one of the paths."""
     path = path_of(root, name)
     return any(is_within(path, folder) for folder in given)
-
-
-def _is_text(path: str) -> bool:
-    """Say whether the name of a file is text; on some systems it may be any bytes."""
-    return path.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in path)
 
 
 def _known(

@@ -107,7 +107,13 @@ class FunctionCounter:
         self._function = function
 
     def count(self, text: str) -> int:
-        """Return what the function says of *text*, rounded up.
+        """Return what the function says of a text, rounded up.
+
+        Args:
+            text: What to count.
+
+        Returns:
+            A whole number of tokens.
 
         Raises:
             ConfigurationError: If the function fails or gives no finite number.

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_ctxfetch._core.hits import Hit
+from langchain_ctxfetch._core.text import clean
+from langchain_ctxfetch.errors import ConfigurationError
 from langchain_ctxfetch.stores._writing import chunked
 
 _PAGE = 500
@@ -33,6 +35,26 @@ class StoredDocument:
     def as_hit(self) -> Hit:
         """Return it as a result without a score."""
         return Hit(self.id, self.text, self.metadata, length=self.length)
+
+
+def names_of(ids: Sequence[str]) -> list[str]:
+    """Return ids as they are stored.
+
+    >>> names_of(["a", "b"])
+    ['a', 'b']
+
+    Args:
+        ids: A list of texts; a single text is none.
+
+    Returns:
+        The ids, clean.
+
+    Raises:
+        ConfigurationError: If *ids* is something else.
+    """
+    if isinstance(ids, str) or not all(isinstance(name, str) for name in ids):
+        raise ConfigurationError(f"`ids` must be a list of texts, not {ids!r:.100}")
+    return [clean(name) for name in ids]
 
 
 def read_ids(connection: sqlite3.Connection, ordinals: Sequence[int]) -> dict[int, str]:

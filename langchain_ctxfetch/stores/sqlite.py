@@ -13,7 +13,6 @@ from langchain_ctxfetch._bridge import unwrap
 from langchain_ctxfetch._core.filters import matches, parse
 from langchain_ctxfetch._core.flow import Failed, Ok, Outcome, adrive, drive
 from langchain_ctxfetch._core.hits import Hit
-from langchain_ctxfetch._core.text import clean
 from langchain_ctxfetch._language import language_name, stemmer, stop_words
 from langchain_ctxfetch._rounds import run_blocking
 from langchain_ctxfetch.errors import (
@@ -22,10 +21,7 @@ from langchain_ctxfetch.errors import (
 )
 from langchain_ctxfetch.ports import SearchRequest, Where
 from langchain_ctxfetch.stores._connections import MEMORY, Connections
-from langchain_ctxfetch.stores._documents import (
-    read_by_ids,
-    read_page,
-)
+from langchain_ctxfetch.stores._documents import names_of, read_by_ids, read_page
 from langchain_ctxfetch.stores._embedding import (
     Vector,
     aembed_question,
@@ -211,7 +207,7 @@ class SQLiteStore(SearchableStore):
     ) -> list[Hit]:
         """Bring the documents that exist and match, in the order of *ids*."""
         parsed = parse(filter)
-        names = _names(ids)
+        names = names_of(ids)
         with self._connections.reading() as connection:
             stored = read_by_ids(connection, names)
         return [
@@ -241,7 +237,7 @@ class SQLiteStore(SearchableStore):
         found = {hit.id: hit for hit in self.fetch(ids, filter=filter)}
         return [
             quoted(found.get(name), query, stem=self._stem, room=room)
-            for name in _names(ids)
+            for name in names_of(ids)
         ]
 
     async def ahighlight(
@@ -312,7 +308,7 @@ class SQLiteStore(SearchableStore):
             )
         self._connections.refuse_if_read_only()
         parsed = parse(filter)
-        names = None if ids is None else _names(ids)
+        names = None if ids is None else names_of(ids)
         with self._connections.writing() as connection:
             gone = chosen(connection, names, parsed)
             remove(connection, gone)
@@ -396,10 +392,3 @@ def _reopened(
     kind: type[SQLiteStore], path: str, settings: Mapping[str, Any]
 ) -> SQLiteStore:
     return kind(path, **settings)
-
-
-def _names(ids: Sequence[str]) -> list[str]:
-    """Return ids as they are stored; a single text is no list of ids."""
-    if isinstance(ids, str) or not all(isinstance(name, str) for name in ids):
-        raise ConfigurationError(f"`ids` must be a list of texts, not {ids!r:.100}")
-    return [clean(name) for name in ids]

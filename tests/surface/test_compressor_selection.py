@@ -7,6 +7,7 @@ from langchain_core.embeddings import Embeddings
 
 from langchain_ctxfetch.compressors import ContentPolicyCompressor
 from langchain_ctxfetch.rendering import ContextRenderer
+from langchain_ctxfetch.stores.sqlite import SQLiteStore
 from tests.surface.stores import Meanings
 
 FILLER = "The weather was fine that day and nothing happened at all. "
@@ -172,3 +173,14 @@ def test_FR_G1_special_tokens_come_through() -> None:
     )
 
     assert made.page_content == text
+
+
+def test_the_compressor_stems_as_its_store_does() -> None:
+    """A German store, asked for the plural, quotes the singular."""
+    filler = "Das Wetter war an diesem Tag schön und nichts geschah. " * 20
+    text = filler + "Die Katze schläft auf dem roten Stein. " + filler
+    with SQLiteStore(language="german") as store:
+        compressor = ContentPolicyCompressor(store=store, threshold=200, limit=200)
+        (made,) = compressor.compress_documents([Document(text)], "Katzen")
+
+    assert "Katze" in made.page_content

@@ -12,6 +12,7 @@ from langchain_ctxfetch.errors import (
     StoreFullError,
 )
 from langchain_ctxfetch.ingestion import SyncReport, async_folder, sync_folder
+from langchain_ctxfetch.stores.sqlite import SQLiteStore
 
 
 def write(path: Path, content: str | bytes) -> Path:
@@ -353,3 +354,32 @@ async def test_the_twin_does_the_same(store, folder) -> None:
     """`async_folder` reports what `sync_folder` reports, off the event loop."""
     assert await async_folder(store, folder) == SyncReport(added=3)
     assert await async_folder(store, folder) == SyncReport(unchanged=3)
+
+
+def test_a_users_own_document_is_never_replaced(tmp_path) -> None:
+    """A file of the same id is refused before any write."""
+    (tmp_path / "a.txt").write_text("of the file")
+    with SQLiteStore() as store:
+        store.add_texts(["mine"], ids=["a.txt"])
+        with pytest.raises(ConfigurationError, match="of no file"):
+            sync_folder(store, tmp_path)
+
+        assert store.get_by_ids(["a.txt"])[0].page_content == "mine"
+
+
+def test_a_gitignore_that_is_no_file_is_passed_over(tmp_path) -> None:
+    """A pipe would block for ever."""
+    os.mkfifo(tmp_path / ".gitignore")
+    (tmp_path / "a.txt").write_text("tea")
+    with SQLiteStore() as store:
+        assert sync_folder(store, tmp_path).added == 1
+
+
+def test_one_odd_byte_does_not_void_a_gitignore(tmp_path) -> None:
+    """The lines beside it still hold."""
+    (tmp_path / ".gitignore").write_bytes(b"*.key\n# caf\xe9\n")
+    (tmp_path / "my.key").write_text("secret")
+    (tmp_path / "a.txt").write_text("tea")
+    with SQLiteStore() as store:
+        assert sync_folder(store, tmp_path).added == 1
+        assert store.get_by_ids(["my.key"]) == []
