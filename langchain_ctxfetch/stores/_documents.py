@@ -10,7 +10,7 @@ from typing import Any
 
 from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch._core.text import clean
-from langchain_ctxfetch.errors import ConfigurationError
+from langchain_ctxfetch.errors import ConfigurationError, StoreCorruptError
 from langchain_ctxfetch.stores._writing import chunked
 
 _PAGE = 500
@@ -108,7 +108,7 @@ def read_page(
         " order by ordinal limit ?",
         (after, _PAGE),
     )
-    return [(ordinal, id_, json.loads(metadata)) for ordinal, id_, metadata in rows]
+    return [(ordinal, id_, _metadata(id_, metadata)) for ordinal, id_, metadata in rows]
 
 
 def ordinals_of(connection: sqlite3.Connection, ids: Sequence[str]) -> Iterator[int]:
@@ -132,5 +132,19 @@ def all_ordinals(connection: sqlite3.Connection) -> list[int]:
 def _stored(
     id_: str, length: int, text: str | None = None, metadata: str | None = None
 ) -> StoredDocument:
-    held = {} if metadata is None else json.loads(metadata)
+    held = {} if metadata is None else _metadata(id_, metadata)
     return StoredDocument(id_, length, text, held)
+
+
+def _metadata(id_: str, written: str) -> dict[str, Any]:
+    """Read metadata as it was written; anything else is damage."""
+    try:
+        held = json.loads(written)
+    except (TypeError, ValueError):
+        held = None
+    if not isinstance(held, dict):
+        raise StoreCorruptError(
+            f"the metadata of the document {id_!r} is damaged; restore a copy of the "
+            "file or index the document anew"
+        )
+    return held

@@ -108,3 +108,15 @@ def test_a_file_that_another_holds_is_waited_for_and_then_an_error(filled) -> No
         store.add_texts(["new"], ids=["n"])
 
         assert (meanwhile, found_ids(store, "new", 10_000)) == (["a", "b"], ["n"])
+
+
+@pytest.mark.parametrize("written", ["{", "[]", "null"])
+def test_damaged_metadata_is_a_typed_error(filled, written) -> None:
+    """It names the document."""
+    with behind(filled) as connection:
+        connection.execute("update documents set metadata = ?", (written,))
+    with (
+        SQLiteStore(filled, embedding=EMBEDDING) as store,
+        pytest.raises(StoreCorruptError, match="document 'a' is damaged"),
+    ):
+        store.get_by_ids(["a"])
