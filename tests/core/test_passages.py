@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from langchain_ctxfetch._core.passages import Scored, pick, quote, score_sentences
+from langchain_ctxfetch._core.text import floor_boundary
 from langchain_ctxfetch._core.transcripts import (
     favour_named_speakers,
     is_transcript,
@@ -340,3 +341,15 @@ def test_words_of_the_best_turns_count_as_well() -> None:
     )
 
     assert scored.scores[number] > scored.scores[number - 1]
+
+
+@pytest.mark.parametrize("cluster", ["🇩🇪🇩🇪", "👩‍👩‍👧", "👍🏽", "e\u0301\u0302"])
+@pytest.mark.parametrize("sentence", ["dog " + "x" * 30, "x" * 30 + " dog"])
+@pytest.mark.parametrize("room", range(3, 34))
+def test_a_window_around_a_hit_splits_no_grapheme(cluster, sentence, room) -> None:
+    """Not where it reaches into the sentence before or after either."""
+    text = f"{cluster * 6}\n{sentence}\n{cluster * 6}"
+    scored = score_sentences(text, "dog", stem=str, room=room)
+
+    for place in (place for span in pick(scored, room) for place in span):
+        assert floor_boundary(text, place) == place

@@ -263,3 +263,15 @@ def test_lone_surrogates_and_nul_become_replacement_characters(either) -> None:
     (document,) = either.similarity_search("\ud83d cat \x00")
 
     assert document.page_content == "cat \ufffd\ufffd dog"
+
+
+@pytest.mark.parametrize("wrong", ["12", [1], ["1", None]])
+@pytest.mark.parametrize("call", ["fetch", "remove", "get_by_ids", "delete"])
+def test_ids_must_be_a_list_of_texts(call, wrong) -> None:
+    """The text "12" does not mean the documents "1" and "2"."""
+    with SQLiteStore() as store:
+        store.add_texts(["a", "b"], ids=["1", "2"])
+        with pytest.raises(ConfigurationError, match="`ids` must be a list of texts"):
+            getattr(store, call)(wrong)
+
+        assert len(store) == 2

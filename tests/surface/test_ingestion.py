@@ -383,3 +383,14 @@ def test_one_odd_byte_does_not_void_a_gitignore(tmp_path) -> None:
     with SQLiteStore() as store:
         assert sync_folder(store, tmp_path).added == 1
         assert store.get_by_ids(["my.key"]) == []
+
+
+def test_file_names_that_are_no_text_are_named_and_skipped(tmp_path) -> None:
+    """Two of them could become one id, and one of the texts be lost."""
+    for name in (b"\xff.txt", b"\xfe.txt"):
+        Path(os.fsdecode(bytes(tmp_path) + b"/" + name)).write_text("tea")
+    with SQLiteStore() as store:
+        report = sync_folder(store, tmp_path)
+
+        assert (report.added, len(report.skipped["unreadable"])) == (0, 2)
+        assert len(store) == 0

@@ -24,6 +24,7 @@ from langchain_ctxfetch import (
     StoreError,
     standardised_fusion,
 )
+from langchain_ctxfetch._core.flow import Ok
 from langchain_ctxfetch.testing import ScriptedChannel
 
 WORDS = [
@@ -331,3 +332,25 @@ def test_a_wrong_filter_is_refused_at_construction(store) -> None:
     """With the operator named."""
     with pytest.raises(ValidationError, match="regex"):
         HybridRetriever.from_store(store, filter={"a": {"$regex": "x"}})
+
+
+@pytest.mark.parametrize("answer", [None, [], [Ok(None)], [[]], [Ok([])] * 2])
+def test_a_store_that_answers_wrongly_is_a_gap(get, store, answer) -> None:
+    """The other channel's documents come, and the gap names the store's."""
+
+    class Wrong:
+        """A store of somebody else, with a bug."""
+
+        channel_names = staticmethod(lambda: ("wrong",))
+        search_round = staticmethod(lambda requests: answer)
+        fetch = afetch = highlight = ahighlight = staticmethod(lambda: None)
+
+        @staticmethod
+        async def asearch_round(requests):
+            return answer
+
+    good = ScriptedChannel("good", [Hit("a", "tea")])
+    page = get(HybridRetriever(channels=[Wrong(), good]), "tea")
+
+    assert [document.id for document in page.documents] == ["a"]
+    assert [(gap.part, gap.kind) for gap in page.gaps] == [("wrong", "not_searched")]
