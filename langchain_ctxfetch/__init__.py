@@ -14,23 +14,13 @@ if TYPE_CHECKING:
     )
     from langchain_ctxfetch._core.fusion import (
         fuse_in_two_stages as fuse_in_two_stages,
-    )
-    from langchain_ctxfetch._core.fusion import (
         reciprocal_rank_fusion as reciprocal_rank_fusion,
-    )
-    from langchain_ctxfetch._core.fusion import (
         standardised_fusion as standardised_fusion,
     )
     from langchain_ctxfetch._core.hits import (
         Gap as Gap,
-    )
-    from langchain_ctxfetch._core.hits import (
         Hit as Hit,
-    )
-    from langchain_ctxfetch._core.hits import (
         Passage as Passage,
-    )
-    from langchain_ctxfetch._core.hits import (
         Ranking as Ranking,
     )
     from langchain_ctxfetch._core.paging import (
@@ -41,86 +31,40 @@ if TYPE_CHECKING:
     )
     from langchain_ctxfetch.compressors import (
         Compressed as Compressed,
-    )
-    from langchain_ctxfetch.compressors import (
         CompressionInput as CompressionInput,
-    )
-    from langchain_ctxfetch.compressors import (
         ContentPolicyCompressor as ContentPolicyCompressor,
     )
     from langchain_ctxfetch.errors import (
         BudgetError as BudgetError,
-    )
-    from langchain_ctxfetch.errors import (
         ConfigurationError as ConfigurationError,
-    )
-    from langchain_ctxfetch.errors import (
         CtxFetchError as CtxFetchError,
-    )
-    from langchain_ctxfetch.errors import (
         FilterError as FilterError,
-    )
-    from langchain_ctxfetch.errors import (
         IngestionError as IngestionError,
-    )
-    from langchain_ctxfetch.errors import (
         MissingExtraError as MissingExtraError,
-    )
-    from langchain_ctxfetch.errors import (
         ModelOutputError as ModelOutputError,
-    )
-    from langchain_ctxfetch.errors import (
         PageError as PageError,
-    )
-    from langchain_ctxfetch.errors import (
         StoreCorruptError as StoreCorruptError,
-    )
-    from langchain_ctxfetch.errors import (
         StoreError as StoreError,
-    )
-    from langchain_ctxfetch.errors import (
         StoreFullError as StoreFullError,
-    )
-    from langchain_ctxfetch.errors import (
         StoreMismatchError as StoreMismatchError,
-    )
-    from langchain_ctxfetch.errors import (
         StoreReadOnlyError as StoreReadOnlyError,
-    )
-    from langchain_ctxfetch.errors import (
         StoreTimeoutError as StoreTimeoutError,
     )
     from langchain_ctxfetch.ingestion import (
         SyncReport as SyncReport,
-    )
-    from langchain_ctxfetch.ingestion import (
         async_folder as async_folder,
-    )
-    from langchain_ctxfetch.ingestion import (
         sync_folder as sync_folder,
     )
     from langchain_ctxfetch.ports import (
         Channel as Channel,
-    )
-    from langchain_ctxfetch.ports import (
         SearchRequest as SearchRequest,
-    )
-    from langchain_ctxfetch.ports import (
         SearchStore as SearchStore,
-    )
-    from langchain_ctxfetch.ports import (
         StoreChannel as StoreChannel,
-    )
-    from langchain_ctxfetch.ports import (
         TokenCounter as TokenCounter,
-    )
-    from langchain_ctxfetch.ports import (
         WritableStore as WritableStore,
     )
     from langchain_ctxfetch.rendering import (
         ContextRenderer as ContextRenderer,
-    )
-    from langchain_ctxfetch.rendering import (
         render_context as render_context,
     )
     from langchain_ctxfetch.retrievers import (
@@ -128,23 +72,15 @@ if TYPE_CHECKING:
     )
     from langchain_ctxfetch.stores.langchain import (
         RetrieverChannel as RetrieverChannel,
-    )
-    from langchain_ctxfetch.stores.langchain import (
         VectorStoreChannel as VectorStoreChannel,
     )
     from langchain_ctxfetch.stores.sqlite import (
         SQLiteStore as SQLiteStore,
-    )
-    from langchain_ctxfetch.stores.sqlite import (
         StoreStats as StoreStats,
     )
     from langchain_ctxfetch.tokens import (
         EstimatingCounter as EstimatingCounter,
-    )
-    from langchain_ctxfetch.tokens import (
         FunctionCounter as FunctionCounter,
-    )
-    from langchain_ctxfetch.tokens import (
         token_counter_for as token_counter_for,
     )
 

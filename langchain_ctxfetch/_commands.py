@@ -15,8 +15,7 @@ from pydantic import ValidationError
 from rich.markup import escape
 
 import langchain_ctxfetch as ctxfetch
-from langchain_ctxfetch import _named as named
-from langchain_ctxfetch import _terminal as terminal
+from langchain_ctxfetch import _named as named, _terminal as terminal
 from langchain_ctxfetch._core.flow import Ok
 from langchain_ctxfetch._core.text import cut
 from langchain_ctxfetch.errors import (

@@ -134,7 +134,7 @@ def _openai(model: str) -> Embeddings:
 
 def counter_named(name: str | None) -> TokenCounter:
     """Return the counter of a model or encoding; by default one that estimates."""
-    return ctxfetch.token_counter_for(name) if name else ctxfetch.EstimatingCounter()
+    return ctxfetch.token_counter_for(name or None)
 
 
 def filter_written(written: str | None) -> Mapping[str, Any] | None:

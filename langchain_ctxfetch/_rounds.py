@@ -9,8 +9,7 @@ import queue
 import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeoutError
+from concurrent.futures import Future, TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeAlias, TypeVar
 
@@ -39,6 +38,10 @@ class Job(Generic[T]):
     name: str
     call: Callable[[], T]
     acall: Callable[[], Awaitable[T]]
+
+
+class Stopped(Exception):  # noqa: N818 - nothing went wrong with the job itself
+    """Mark a job that was stopped because another one had failed."""
 
 
 class DaemonPool:
@@ -235,15 +238,20 @@ async def aanswer_each(
         fail_fast: Whether the first failure cancels the jobs that still run.
 
     Returns:
-        One outcome for each job, in order.
+        One outcome for each job, in order; a job that was stopped because another
+        had failed ends with `Stopped`.
     """
     tasks = [asyncio.ensure_future(_aattempt(job.acall)) for job in jobs]
     try:
         await _settle(tasks, timeout_s, fail_fast=fail_fast)
     finally:
         await _cancel([task for task in tasks if not task.done()])
+    ended = [task.result() for task in tasks if not _unfinished(task)]
+    stopped = fail_fast and any(isinstance(outcome, Failed) for outcome in ended)
     return [
-        Failed(_too_late(job.name, timeout_s)) if _unfinished(task) else task.result()
+        task.result()
+        if not _unfinished(task)
+        else Failed(Stopped() if stopped else _too_late(job.name, timeout_s))
         for job, task in zip(jobs, tasks, strict=True)
     ]
 
@@ -287,8 +295,6 @@ async def _aattempt(acall: Callable[[], Awaitable[T]]) -> Outcome[T]:
 
 
 def _too_late(name: str, timeout_s: float | None) -> StoreTimeoutError:
-    if timeout_s is None:
-        return StoreTimeoutError(f"{name} was stopped before it answered", store=name)
     return StoreTimeoutError(
         f"{name} did not answer within {timeout_s:g} s; raise `timeout_s` or leave "
         "the channel out",

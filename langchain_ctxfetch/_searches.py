@@ -13,7 +13,7 @@ from langchain_ctxfetch._core.flow import Failed, Ok, Outcome
 from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch._core.plan import Ask, Fetch, Search
 from langchain_ctxfetch._core.text import clean
-from langchain_ctxfetch._rounds import Job, aanswer_each, answer_each
+from langchain_ctxfetch._rounds import Job, Stopped, aanswer_each, answer_each
 from langchain_ctxfetch.errors import StoreError
 from langchain_ctxfetch.ports import (
     Channel,
@@ -145,6 +145,8 @@ def _in_order(
 ) -> list[Outcome[list[Hit]]]:
     outcomes: list[Outcome[list[Hit]]] = [Ok([])] * count
     for group, answer in zip(places, answers, strict=True):
+        if isinstance(answer, Failed) and isinstance(answer.error, Stopped):
+            continue  # the failure that stopped it is told, and it alone
         each = (
             [answer] * len(group) if isinstance(answer, Failed) else list(answer.value)
         )

@@ -264,6 +264,8 @@ class ContentPolicyCompressor(
     # --- From documents to a flow, and back ---
 
     def _case(self, documents: Sequence[Document], query: str) -> _Case:
+        if not isinstance(query, str | None):
+            raise ConfigurationError(f"`query` must be a text, not {query!r:.100}")
         count = token_counter_for(self.token_counter).count
         # The renderer's own budget would hide what is too long from ours.
         render = self.renderer.model_copy(update={"max_tokens": None}).render
@@ -353,10 +355,18 @@ class _Case:
         return compress(items, self.query, self.policy, self.scale)
 
 
-def _read(given: Any) -> tuple[Sequence[Document], str]:  # noqa: ANN401 - checked here
-    if isinstance(given, Mapping) and {"documents", "query"} <= set(given):
-        return given["documents"], given["query"]
-    raise ConfigurationError(
-        '`input` must be {"documents": [...], "query": "..."}, not '
-        f"{type(given).__name__}"
-    )
+def _read(given: object) -> tuple[Sequence[Document], str]:
+    """Read the input of a chain, whose query may be a retriever's `HybridQuery`."""
+    held = given if isinstance(given, Mapping) else {}
+    missing = {"documents", "query"} - set(held)
+    if missing:
+        raise ConfigurationError(
+            '`input` must be {"documents": [...], "query": "..."}; '
+            f"{', '.join(map(repr, sorted(missing)))} is missing"
+        )
+    query = held["query"]
+    return held["documents"], query["query"] if _names_query(query) else query
+
+
+def _names_query(query: object) -> bool:
+    return isinstance(query, Mapping) and "query" in query

@@ -79,14 +79,14 @@ class ContextRenderer(RunnableSerializable[list[Document], str]):
         count = token_counter_for(self.token_counter).count
         return _within(entries, self.style, count, self.max_tokens)
 
-    def entry(self, document: Document, text: str | None = None) -> Entry:
-        """Return what is rendered of a document, with another text if one is given."""
+    def entry(self, document: Document) -> Entry:
+        """Return what is rendered of a document."""
         labels = tuple(
             (key, shown)
             for key in self.metadata_keys
             if (shown := _shown(document.metadata.get(key)))
         )
-        return Entry(labels, clean(document.page_content) if text is None else text)
+        return Entry(labels, clean(document.page_content))
 
     def invoke(
         self,

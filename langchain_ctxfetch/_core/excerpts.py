@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 from typing import Literal, NamedTuple, TypeAlias
 
 from langchain_ctxfetch._core.hits import Passage
@@ -198,9 +199,9 @@ def scored_by(
     material: Material, units: Sequence[Span], scores: Sequence[float]
 ) -> Material:
     """Return *material* with other scores; what is no number counts least."""
-    known = [score for score in scores if score == score]  # noqa: PLR0124 - not NaN
+    known = [score for score in scores if not isnan(score)]
     least = min(known, default=0.0)
-    usable = [score if score == score else least for score in scores]  # noqa: PLR0124
+    usable = [least if isnan(score) else score for score in scores]
     hits = () if material.scored is None else material.scored.hits
     scored = Scored(list(units), usable, found=True, text=material.text, hits=hits)
     return replace(material, scored=scored)

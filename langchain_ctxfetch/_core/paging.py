@@ -102,7 +102,6 @@ def cut(
     *,
     max_window: int = MAX_WINDOW,
     capped: bool = False,
-    gaps: Iterable[Gap] = (),
 ) -> Page[T]:
     """Cut a page out of a ranking.
 
@@ -117,7 +116,6 @@ def cut(
         k: Page size, in items.
         max_window: The most places that can be paged through.
         capped: Whether the ranking goes on beyond *places*, out of reach.
-        gaps: What the ranking lacks.
 
     Returns:
         The page.
@@ -132,7 +130,7 @@ def cut(
     end: End = "limit" if capped else "exhausted"
     if size and len(places) > page * size:
         end = "more" if page < last else "limit"
-    return Page(items, page, k, last, end, tuple(gaps))
+    return Page(items, page, k, last, end)
 
 
 def take_turns(

@@ -151,13 +151,13 @@ def mostly_cjk(text: str) -> bool:
     return len(_CJK.findall(text)) > 0.3 * len(text)
 
 
-def snap(text: str, position: int, *, reach: int = LONGEST) -> int:
-    """Return the first end of a sentence from *position* on, within *reach*, else it.
+def snap(text: str, position: int) -> int:
+    """Return the first end of a sentence from *position* on, if near, else it.
 
     >>> snap("One. Two. Three.", 6)
     10
     """
-    found = _END.search(text, position, position + reach)
+    found = _END.search(text, position, position + LONGEST)
     place = min(position, len(text)) if found is None else found.end()
     return floor_boundary(text, place)
 

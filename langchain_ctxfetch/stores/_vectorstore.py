@@ -215,23 +215,8 @@ class SearchableStore(DocumentStore):
         probe = self._vector_probe(embedding, max(k, fetch_k), filter)
         return _diverse(embedding, await self._afind(probe), k, lambda_mult)
 
-    def _similarity_search_with_relevance_scores(
-        self,
-        query: str,
-        k: int = 4,
-        **kwargs: Any,  # noqa: ANN401 - LangChain's signature
-    ) -> Scored:
-        found = self.similarity_search_with_score(query, k, **kwargs)
-        return [(document, self._relevance(score)) for document, score in found]
-
-    async def _asimilarity_search_with_relevance_scores(
-        self,
-        query: str,
-        k: int = 4,
-        **kwargs: Any,  # noqa: ANN401 - LangChain's signature
-    ) -> Scored:
-        found = await self.asimilarity_search_with_score(query, k, **kwargs)
-        return [(document, self._relevance(score)) for document, score in found]
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        return self._relevance
 
     def _relevance(self, score: float) -> float:
         """Bring a score between 0 and 1: LangChain compares it with a threshold."""

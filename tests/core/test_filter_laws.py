@@ -2,8 +2,7 @@
 
 import math
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from langchain_ctxfetch._core.filters import join, matches, parse
 from langchain_ctxfetch.errors import FilterError

@@ -1,8 +1,7 @@
 """Fusing rankings."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from langchain_ctxfetch._core.fusion import (
     fuse_in_two_stages,

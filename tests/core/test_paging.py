@@ -1,8 +1,7 @@
 """Pages and turns."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from langchain_ctxfetch._core.paging import Page, cut, last_page, take_turns, window
 from langchain_ctxfetch.errors import PageError

@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import pytest
 import regex
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from langchain_ctxfetch._core.passages import Scored, pick, quote, score_sentences
 from langchain_ctxfetch._core.text import floor_boundary

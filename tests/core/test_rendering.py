@@ -6,8 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import regex
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from langchain_ctxfetch._core.rendering import (
     LONGEST_LABEL,

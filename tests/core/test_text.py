@@ -6,8 +6,7 @@ from itertools import pairwise
 
 import pytest
 import regex
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from langchain_ctxfetch._core.text import (
     ceil_boundary,

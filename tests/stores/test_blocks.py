@@ -5,8 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from langchain_ctxfetch import SQLiteStore
 from langchain_ctxfetch.stores import _writing

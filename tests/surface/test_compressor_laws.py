@@ -6,8 +6,7 @@ import asyncio
 import copy
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from langchain_core.documents import Document
 
 from langchain_ctxfetch._core.passages import pick, quote, score_sentences

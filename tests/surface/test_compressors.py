@@ -284,3 +284,29 @@ def test_a_text_of_anything_is_compressed(part: str) -> None:
 
     assert made.id == "a"
     assert time.process_time() - start < 60
+
+
+def test_the_query_may_be_what_the_retriever_was_asked() -> None:
+    """A chain hands both the same input, page and all."""
+    given = {
+        "documents": [Document("Cats purr.")],
+        "query": {"query": "cats", "page": 2},
+    }
+
+    assert ContentPolicyCompressor().invoke(given)[0].page_content == "Cats purr."
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"documents": [], "question": "x"}, "'query' is missing"),
+        ({"query": "x"}, "'documents' is missing"),
+        ({"documents": [], "query": 5}, "`query` must be a text"),
+        ({"documents": [], "query": {"page": 2}}, "`query` must be a text"),
+        ({"documents": ["x"], "query": "x"}, "`documents` must be documents"),
+    ],
+)
+def test_a_wrong_input_says_what_is_wrong(given, named) -> None:
+    """With the key or argument that is meant."""
+    with pytest.raises(ConfigurationError, match=named):
+        ContentPolicyCompressor().invoke(given)

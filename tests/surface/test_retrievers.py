@@ -8,8 +8,7 @@ import threading
 from itertools import chain
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
@@ -534,6 +533,23 @@ def test_FR_A12_strictness_raises(get) -> None:
     error = OSError("refused")
     with pytest.raises(StoreError, match="refused") as caught:
         get(retriever(error, "abc", on_error="raise"), "q")
+
+    assert caught.value.errors == (error,)
+
+
+def test_strictness_blames_only_the_channel_that_failed() -> None:
+    """Not the one that was stopped for it, whatever their order."""
+
+    class Slow(ScriptedChannel):
+        async def aask(self, query, depth, where):
+            await asyncio.sleep(60)
+
+    error = OSError("refused")
+    wanted = HybridRetriever(
+        channels=[Slow("slow", []), ScriptedChannel("bad", error)], on_error="raise"
+    )
+    with pytest.raises(StoreError, match="no answer from bad: ") as caught:
+        asyncio.run(wanted.aget_page("q"))
 
     assert caught.value.errors == (error,)
 
