@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from langchain_core.documents import Document
 
-from langchain_ctxfetch._core.flow import Failed, Outcome
 from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch._core.text import clean
 from langchain_ctxfetch.errors import ConfigurationError
 
 METADATA_KEY = "ctxfetch"
 """Where everything stands that this package adds to a document."""
-
-T = TypeVar("T")
 
 
 def to_hit(document: Document) -> Hit:
@@ -78,13 +75,6 @@ def added_to(document: Document) -> dict[str, Any]:
     """Return what this package added to *document* earlier; empty where nothing."""
     found = document.metadata.get(METADATA_KEY)
     return copy.deepcopy(found) if isinstance(found, dict) else {}
-
-
-def unwrap(outcome: Outcome[T]) -> T:
-    """Return the value of an outcome, or raise its error."""
-    if isinstance(outcome, Failed):
-        raise outcome.error
-    return outcome.value
 
 
 def clean_value(value: Any) -> Any:  # noqa: ANN401 - metadata holds anything

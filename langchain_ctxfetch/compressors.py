@@ -27,7 +27,7 @@ from langchain_ctxfetch._core.excerpts import Marks, Strategy, Truncation
 from langchain_ctxfetch._core.flow import adrive, drive
 from langchain_ctxfetch._core.hits import Gap, Hit
 from langchain_ctxfetch._core.policy import Compression, compress
-from langchain_ctxfetch._core.text import clean
+from langchain_ctxfetch._core.text import GAP_MARK, clean
 from langchain_ctxfetch._language import stemmer
 from langchain_ctxfetch._provenance import added_by, item_of
 from langchain_ctxfetch.errors import ConfigurationError
@@ -130,7 +130,7 @@ class ContentPolicyCompressor(
     token_counter: Any = None
     renderer: ContextRenderer = Field(default_factory=ContextRenderer)
     truncation: Truncation = "head_tail"
-    gap_mark: str = "\n…\n"
+    gap_mark: str = GAP_MARK
     cut_mark: str = CUT_MARK
     embedding: Embeddings | None = None
     scorer: Callable[[str, Sequence[str]], Sequence[float]] | None = None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from langchain_ctxfetch._core.hits import Hit
-from langchain_ctxfetch._core.outline import title_of
+from langchain_ctxfetch._core.outline import MARKDOWN, title_of
 from langchain_ctxfetch._core.text import clean, cut
 from langchain_ctxfetch._folders import (
     FoundFile,
@@ -39,8 +39,6 @@ BATCH_CHARACTERS = 4_000_000
 
 MAX_TITLE = 300
 """The longest title, in characters: it is indexed with every passage."""
-
-MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mkd"})
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Is told how many files are done, how many there are, and the id of the last."""

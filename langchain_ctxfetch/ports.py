@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from langchain_ctxfetch._core.flow import Failed, Outcome
+from langchain_ctxfetch._core.flow import Outcome, unwrap
 from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch.errors import ConfigurationError
 
@@ -203,25 +203,19 @@ class StoreChannel(Channel):
     def ask(self, query: str, depth: int, where: Where | None) -> list[Hit]:
         """Return the best hits with their text, at most *depth*, best first."""
         (outcome,) = self.store.search_round([self._request(query, depth, where)])
-        return _value(outcome)
+        return unwrap(outcome)
 
     async def aask(self, query: str, depth: int, where: Where | None) -> list[Hit]:
         """Same as `ask`, but asynchronously."""
         requests = [self._request(query, depth, where)]
         (outcome,) = await self.store.asearch_round(requests)
-        return _value(outcome)
+        return unwrap(outcome)
 
     def _request(self, query: str, depth: int, where: Where | None) -> SearchRequest:
         return SearchRequest(self.channel, query, depth, where, bodies=True)
 
 
 _HINTS = {"vector": "; give the store an `embedding` to search by vector"}
-
-
-def _value(outcome: Outcome[list[Hit]]) -> list[Hit]:
-    if isinstance(outcome, Failed):
-        raise outcome.error
-    return outcome.value
 
 
 @runtime_checkable

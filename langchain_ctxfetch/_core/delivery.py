@@ -8,9 +8,8 @@ from dataclasses import replace
 from langchain_ctxfetch._core.flow import Flow, Ok, Outcome
 from langchain_ctxfetch._core.hits import Gap, Hit, Passage, told
 from langchain_ctxfetch._core.plan import Ask, Fetch, Placed, Plan
+from langchain_ctxfetch._core.text import GAP_MARK
 from langchain_ctxfetch.errors import StoreError
-
-MARK = "\n…\n"
 
 
 def with_text(
@@ -89,7 +88,7 @@ def _delivered(
     if plan.content == "document" or place.store is None or not hit.passages:
         return replace(place, hit=hit)
     passages = _joined(hit)
-    text = MARK.join(passage.text or "" for passage in passages)
+    text = GAP_MARK.join(passage.text or "" for passage in passages)
     return replace(
         place, hit=replace(hit, text=text, passages=passages), content="passages"
     )

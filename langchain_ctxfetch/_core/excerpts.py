@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from langchain_ctxfetch._core.hits import Passage
 from langchain_ctxfetch._core.passages import Scored, pick
 from langchain_ctxfetch._core.sentences import split_passages
-from langchain_ctxfetch._core.text import Span, head, head_tail
+from langchain_ctxfetch._core.text import GAP_MARK, Span, head, head_tail
 
 Strategy: TypeAlias = Literal["full", "highlight", "truncate", "missing", "dropped"]
 Truncation: TypeAlias = Literal["head_tail", "head"]
@@ -37,8 +37,8 @@ class Marks:
     """
 
     truncation: Truncation = "head_tail"
-    gap: str = "\n…\n"
-    cut: str = "\n…\n"
+    gap: str = GAP_MARK
+    cut: str = GAP_MARK
 
 
 class Excerpt(NamedTuple):

@@ -34,6 +34,17 @@ Flow: TypeAlias = Generator[Sequence[Ask], Sequence[Outcome[Answer]], Result]
 """Yields a round of requests, is sent one outcome for each, in order."""
 
 
+def unwrap(outcome: Outcome[Answer]) -> Answer:
+    """Return the value of an outcome, or raise its error.
+
+    >>> unwrap(Ok(4))
+    4
+    """
+    if isinstance(outcome, Failed):
+        raise outcome.error
+    return outcome.value
+
+
 def drive(
     flow: Flow[Ask, Answer, Result],
     answer: Callable[[Sequence[Ask]], Sequence[Outcome[Answer]]],

@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_ctxfetch._core.desk import Desk
 from langchain_ctxfetch._core.excerpts import Material, coarse_units, scored_by
-from langchain_ctxfetch._core.flow import Failed, Flow, Outcome
+from langchain_ctxfetch._core.flow import Failed, Flow, Outcome, unwrap
 from langchain_ctxfetch._core.hits import Gap, told
 from langchain_ctxfetch._core.requests import Embed, Request, ScoreTexts, Work
 from langchain_ctxfetch._core.text import Span
@@ -50,9 +50,7 @@ def judge(desk: Desk, rooms: dict[int, int]) -> Flow[Request, Any, list[Gap]]:
 def work(size: int, run: Any) -> Flow[Request, Any, Any]:  # noqa: ANN401 - any result
     """Have a computation done where it does not hold anybody up."""
     (outcome,) = yield [Work(size, run)]
-    if isinstance(outcome, Failed):
-        raise outcome.error
-    return outcome.value
+    return unwrap(outcome)
 
 
 def _units(desk: Desk, i: int, room: int) -> list[Span]:

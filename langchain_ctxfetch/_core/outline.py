@@ -7,6 +7,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+MARKDOWN = (".md", ".markdown", ".mdown", ".mkd")
+"""How the names of Markdown files end."""
+
 _LONGEST_TITLE = 200  # characters; a longer line over a rule is a paragraph
 
 _CANDIDATE = re.compile(

@@ -27,7 +27,7 @@ from langchain_ctxfetch._core.terms import (
     rarity,
     read_question,
 )
-from langchain_ctxfetch._core.text import Span, ceil_boundary, floor_boundary
+from langchain_ctxfetch._core.text import GAP_MARK, Span, ceil_boundary, floor_boundary
 from langchain_ctxfetch._core.transcripts import (
     favour_named_speakers,
     is_transcript,
@@ -282,7 +282,7 @@ def pick(scored: Scored, room: int, *, mark_length: int = 3) -> list[Span]:
     return _merged(scored.units, inked, chosen)
 
 
-def quote(text: str, spans: Sequence[Span], mark: str = "\n…\n") -> str:
+def quote(text: str, spans: Sequence[Span], mark: str = GAP_MARK) -> str:
     """Return the passages of *text* in one string, a mark where text is left out.
 
     >>> quote("Ab. Cd. Ef.", [(0, 3), (8, 11)], " … ")

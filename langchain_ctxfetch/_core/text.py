@@ -10,6 +10,9 @@ import regex
 Span: TypeAlias = tuple[int, int]
 """Start and end of a stretch of a text, in code points."""
 
+GAP_MARK = "\n…\n"
+"""Stands between passages where text is left out."""
+
 MISSING = "{missing}"
 """Where the mark of `head_tail` says how many characters are missing."""
 

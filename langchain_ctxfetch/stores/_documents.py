@@ -5,36 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch._core.text import clean
 from langchain_ctxfetch.errors import ConfigurationError, StoreCorruptError
-from langchain_ctxfetch.stores._writing import chunked
+from langchain_ctxfetch.stores._sql import chunked
 
 _PAGE = 500
-
-
-@dataclass(frozen=True, slots=True)
-class StoredDocument:
-    """Hold what the file has of a document.
-
-    Attributes:
-        id: What names it.
-        length: Of its text, in characters.
-        text: The whole text; None where it was not wanted.
-        metadata: What was stored with it; empty where it was not wanted.
-    """
-
-    id: str
-    length: int
-    text: str | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
-
-    def as_hit(self) -> Hit:
-        """Return it as a result without a score."""
-        return Hit(self.id, self.text, self.metadata, length=self.length)
 
 
 def names_of(ids: Sequence[str]) -> list[str]:
@@ -72,10 +50,10 @@ def read_ids(connection: sqlite3.Connection, ordinals: Sequence[int]) -> dict[in
 
 def read_documents(
     connection: sqlite3.Connection, ordinals: Sequence[int], *, bodies: bool
-) -> dict[int, StoredDocument]:
+) -> dict[int, Hit]:
     """Return documents by their ordinals, with text and metadata if wanted."""
     columns = "ordinal, id, length" + (", text, metadata" if bodies else "")
-    found: dict[int, StoredDocument] = {}
+    found: dict[int, Hit] = {}
     for marks, part in chunked(ordinals):
         rows = connection.execute(
             f"select {columns} from documents where ordinal in ({marks})",  # noqa: S608 - question marks
@@ -85,11 +63,9 @@ def read_documents(
     return found
 
 
-def read_by_ids(
-    connection: sqlite3.Connection, ids: Sequence[str]
-) -> dict[str, StoredDocument]:
+def read_by_ids(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, Hit]:
     """Return the documents of these ids that exist, with text and metadata."""
-    found: dict[str, StoredDocument] = {}
+    found: dict[str, Hit] = {}
     for marks, part in chunked(ids):
         rows = connection.execute(
             f"select id, length, text, metadata from documents where id in ({marks})",  # noqa: S608 - question marks
@@ -131,9 +107,9 @@ def all_ordinals(connection: sqlite3.Connection) -> list[int]:
 
 def _stored(
     id_: str, length: int, text: str | None = None, metadata: str | None = None
-) -> StoredDocument:
+) -> Hit:
     held = {} if metadata is None else _metadata(id_, metadata)
-    return StoredDocument(id_, length, text, held)
+    return Hit(id_, text, held, length=length)
 
 
 def _metadata(id_: str, written: str) -> dict[str, Any]:

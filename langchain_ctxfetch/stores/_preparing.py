@@ -14,7 +14,7 @@ import numpy as np
 from langchain_ctxfetch._bridge import METADATA_KEY, clean_value
 from langchain_ctxfetch._core.facts import Fact, facts, normalised
 from langchain_ctxfetch._core.hits import Hit
-from langchain_ctxfetch._core.outline import Heading, headings
+from langchain_ctxfetch._core.outline import MARKDOWN, Heading, headings
 from langchain_ctxfetch._core.sentences import split_passages
 from langchain_ctxfetch._core.text import Span, clean
 from langchain_ctxfetch._core.words import Stem, split_terms
@@ -30,7 +30,6 @@ STOPPED = "\x01"
 LONGEST_TITLE = 1_000
 """Characters of a title that are indexed with every passage."""
 
-_MARKDOWN = (".md", ".markdown")
 _FARTHEST_GAP = 10_000  # characters between two chunks of a splitter
 
 
@@ -321,5 +320,5 @@ def _title(value: object) -> str:
 def _is_markdown(id_: str, metadata: Mapping[str, Any]) -> bool:
     names = (id_, metadata.get("source"))
     return metadata.get("format") == "markdown" or any(
-        isinstance(name, str) and name.lower().endswith(_MARKDOWN) for name in names
+        isinstance(name, str) and name.lower().endswith(MARKDOWN) for name in names
     )

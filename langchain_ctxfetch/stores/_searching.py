@@ -5,14 +5,13 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import nlargest
 
 import numpy as np
 
-from langchain_ctxfetch._bridge import unwrap
 from langchain_ctxfetch._core.filters import parse
-from langchain_ctxfetch._core.flow import Failed, Ok, Outcome
+from langchain_ctxfetch._core.flow import Failed, Ok, Outcome, unwrap
 from langchain_ctxfetch._core.hits import Hit, Passage
 from langchain_ctxfetch.errors import (
     ConfigurationError,
@@ -20,7 +19,6 @@ from langchain_ctxfetch.errors import (
     StoreCorruptError,
 )
 from langchain_ctxfetch.stores._documents import (
-    StoredDocument,
     read_documents,
     read_ids,
 )
@@ -269,26 +267,19 @@ class _View:
             for at in ranking.best
         ]
 
-    def _read(
-        self, documents: Sequence[int], *, bodies: bool
-    ) -> dict[int, StoredDocument]:
+    def _read(self, documents: Sequence[int], *, bodies: bool) -> dict[int, Hit]:
         ordinals = self.index.layout.documents[list(documents)].tolist()
         read = read_documents(self.connection, ordinals, bodies=bodies)
         return {
             at: read[ordinal] for at, ordinal in zip(documents, ordinals, strict=True)
         }
 
-    def _found(
-        self, stored: StoredDocument, score: float, passages: Sequence[int]
-    ) -> Found:
+    def _found(self, stored: Hit, score: float, passages: Sequence[int]) -> Found:
         start, end = self.index.layout.start, self.index.layout.end
         spans = [(int(start[at]), int(end[at])) for at in passages]
-        hit = Hit(
-            stored.id,
-            stored.text,
-            stored.metadata,
+        hit = replace(
+            stored,
             score=score,
-            length=stored.length,
             passages=tuple(
                 Passage(first, last, stored.text and stored.text[first:last])
                 for first, last in spans

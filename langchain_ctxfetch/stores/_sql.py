@@ -11,6 +11,9 @@ from langchain_ctxfetch._core.filters import Compare, Fact
 APPLICATION_ID = 0x43545846  # "CTXF": what makes a SQLite file one of ours
 SCHEMA_VERSION = 1
 
+MOST_PARAMETERS = 500
+"""Values of one `in (...)`: few enough for every build of SQLite."""
+
 SCHEMA = f"""
 create table meta (
     key text primary key,
@@ -132,3 +135,10 @@ def _by_kind(facts: Sequence[Fact]) -> Iterator[tuple[str, list[object]]]:
 
 def _kind(fact: Fact) -> str:
     return fact.kind
+
+
+def chunked(values: Sequence[object]) -> Iterator[tuple[str, Sequence[object]]]:
+    """Yield values in parts, each with the marks that stand for them in SQL."""
+    for i in range(0, len(values), MOST_PARAMETERS):
+        part = values[i : i + MOST_PARAMETERS]
+        yield ", ".join("?" * len(part)), part

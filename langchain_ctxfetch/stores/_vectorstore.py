@@ -10,9 +10,9 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
-from langchain_ctxfetch._bridge import to_document, unwrap
+from langchain_ctxfetch._bridge import to_document
 from langchain_ctxfetch._core.filters import parse
-from langchain_ctxfetch._core.flow import Ok
+from langchain_ctxfetch._core.flow import Ok, unwrap
 from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch._rounds import run_blocking
 from langchain_ctxfetch.errors import ConfigurationError

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
+from langchain_ctxfetch.stores._documents import ordinals_of
 from langchain_ctxfetch.stores._layout import Columns
 from langchain_ctxfetch.stores._postings import (
     FAN_IN,
@@ -22,10 +23,6 @@ from langchain_ctxfetch.stores._postings import (
 from langchain_ctxfetch.stores._preparing import Prepared, PreparedDocument
 from langchain_ctxfetch.stores._vectors import Matrix
 
-MOST_PARAMETERS = 500
-"""Values of one `in (...)`: few enough for every build of SQLite."""
-
-
 CLOSED = -1
 """The level of blocks that are as large as they may become: never merged again."""
 
@@ -36,13 +33,6 @@ def read_counter(connection: sqlite3.Connection, key: str) -> int:
         "select value from meta where key = ?", (key,)
     ).fetchone()
     return int(value)
-
-
-def chunked(values: Sequence[object]) -> Iterator[tuple[str, Sequence[object]]]:
-    """Yield values in parts, each with the marks that stand for them in SQL."""
-    for i in range(0, len(values), MOST_PARAMETERS):
-        part = values[i : i + MOST_PARAMETERS]
-        yield ", ".join("?" * len(part)), part
 
 
 def store(
@@ -56,7 +46,8 @@ def store(
         vectors: One for each passage, where the store has an embedding.
     """
     version = _next_version(connection)
-    _bury(connection, _ordinals(connection, prepared.documents), version)
+    replaced = ordinals_of(connection, [each.id for each in prepared.documents])
+    _bury(connection, list(replaced), version)
     first = read_counter(connection, "next_document")
     _insert_documents(connection, prepared.documents, first)
     last = first + len(prepared.documents) - 1
@@ -101,19 +92,6 @@ def _next_version(connection: sqlite3.Connection) -> int:
 
 def _set(connection: sqlite3.Connection, key: str, value: int) -> None:
     connection.execute("update meta set value = ? where key = ?", (value, key))
-
-
-def _ordinals(
-    connection: sqlite3.Connection, documents: Sequence[PreparedDocument]
-) -> list[int]:
-    found: list[int] = []
-    for marks, ids in chunked([document.id for document in documents]):
-        rows = connection.execute(
-            f"select ordinal from documents where id in ({marks})",  # noqa: S608 - marks are question marks
-            ids,
-        )
-        found += [ordinal for (ordinal,) in rows]
-    return found
 
 
 def _insert_documents(

@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.embeddings import Embeddings
 
-from langchain_ctxfetch._bridge import unwrap
 from langchain_ctxfetch._core.filters import matches, parse
-from langchain_ctxfetch._core.flow import Failed, Ok, Outcome, adrive, drive
+from langchain_ctxfetch._core.flow import (
+    Failed,
+    Ok,
+    Outcome,
+    adrive,
+    drive,
+    unwrap,
+)
 from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch._language import language_name, stemmer, stop_words
 from langchain_ctxfetch._rounds import run_blocking
@@ -211,7 +217,7 @@ class SQLiteStore(SearchableStore):
         with self._connections.reading() as connection:
             stored = read_by_ids(connection, names)
         return [
-            stored[name].as_hit()
+            stored[name]
             for name in names
             if name in stored and matches(parsed, stored[name].metadata)
         ]
