@@ -43,7 +43,8 @@ class PageError(ConfigurationError):
 
     def __init__(self, page: object, last_page: int) -> None:
         super().__init__(
-            f"`page` must be a whole number from 1 to {last_page}, not {page!r}"
+            f"`page` must be a whole number from 1 to {last_page}, not {page!r}; "
+            "`max_window` and `k` say how far pages go"
         )
         self.page = page
         self.last_page = last_page

@@ -144,7 +144,7 @@ class Channel(ABC):
     """Be one way of searching.
 
     Subclass it to plug in a search of your own: give it a *name*, say whether it
-    can filter, and answer `ask`.
+    can filter, and answer `ask` and `aask`.
 
     Attributes:
         name: What gaps, weights and metadata call it; unique within a retriever.

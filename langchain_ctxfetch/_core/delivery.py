@@ -38,6 +38,11 @@ def with_text(
         hits, missing = _brought(plan, fetch, outcome)
         brought.update(((fetch.store, hit.id), hit) for hit in hits if hit.id)
         gaps += missing
+    gaps += [
+        Gap(place.hit.id or "document", "missing", "its channel brought no text")
+        for place in placed
+        if place.store is None and place.hit.text is None
+    ]
     delivered = [_delivered(plan, place, brought) for place in placed]
     return tuple(place for place in delivered if place is not None), gaps
 
@@ -78,6 +83,8 @@ def _delivered(
     plan: Plan, place: Placed, brought: Mapping[tuple[int, str], Hit]
 ) -> Placed | None:
     hit = place.hit
+    if place.store is None and hit.text is None:
+        return None
     if place.store is not None and not _istold(plan, hit):
         whole = brought.get((place.store, hit.id or ""))
         if whole is None:

@@ -10,7 +10,7 @@ from langchain_ctxfetch._core.flow import Failed, Flow, Outcome
 from langchain_ctxfetch._core.hits import Gap, Hit, told
 from langchain_ctxfetch._core.paging import Page, check_page, cut, take_turns, window
 from langchain_ctxfetch._core.plan import Ask, Placed, Plan, Search, Source
-from langchain_ctxfetch._core.ranked import Found, by_scores, by_turns, distinct
+from langchain_ctxfetch._core.ranked import Copy, Found, by_scores, by_turns, distinct
 from langchain_ctxfetch.errors import ConfigurationError, StoreError
 
 DEEPEST = 8
@@ -212,11 +212,21 @@ def _unheard(plan: Plan, heard: list[_Heard]) -> list[Gap]:
 # --- Placing a document ---
 
 
+def _is_textless(plan: Plan, copy: Copy) -> bool:
+    """Say whether nobody can bring the text of a copy."""
+    return copy.hit.text is None and plan.sources[copy.channel].store is None
+
+
 def _placed(plan: Plan, found: Found, key: str, score: float) -> Placed:
     copies = found.copies(key)
     best = min(
         copies,
-        key=lambda copy: (copy.rank, -len(copy.hit.text or ""), copy.hit.text or ""),
+        key=lambda copy: (
+            _is_textless(plan, copy),
+            copy.rank,
+            -len(copy.hit.text or ""),
+            copy.hit.text or "",
+        ),
     )
     channels = {
         plan.sources[copy.channel].name: (copy.rank, copy.hit.score) for copy in copies

@@ -353,3 +353,20 @@ def test_a_store_that_answers_wrongly_is_a_gap(get, store, answer) -> None:
 
     assert [document.id for document in page.documents] == ["a"]
     assert [(gap.part, gap.kind) for gap in page.gaps] == [("wrong", "not_searched")]
+
+
+@pytest.mark.parametrize("fusion", ["round_robin", "rrf", "weighted"])
+def test_a_copy_without_text_never_hides_the_stored_one(get, fusion) -> None:
+    """However well it is ranked; and a document that nobody has is a gap."""
+    with SQLiteStore() as made:
+        made.add_texts(["green tea"], [{"n": 1}], ids=["1"])
+        ghosts = [Hit("1", None, score=9.0), Hit("ghost", None, score=8.0)]
+        wanted = HybridRetriever(
+            channels=[ScriptedChannel("other", ghosts), made], fusion=fusion
+        )
+        page = get(wanted, "tea")
+
+    assert [(d.page_content, d.metadata["n"]) for d in page.documents] == [
+        ("green tea", 1)
+    ]
+    assert [(gap.part, gap.kind) for gap in page.gaps] == [("ghost", "missing")]
