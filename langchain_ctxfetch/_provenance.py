@@ -50,7 +50,7 @@ def added_by(
         "length": length,
         "passages": [list(span) for span in made.spans],
         "strategy": made.strategy,
-        "truncated": made.strategy == "truncate",
+        "truncated": made.cut,
     }
 
 

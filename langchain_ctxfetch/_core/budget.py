@@ -108,23 +108,6 @@ def water_level(wants: Sequence[float], total: float) -> float:
     return math.inf
 
 
-def fair_shares(wants: Sequence[float], total: float) -> list[float]:
-    """Share *total* max-min fair: nobody gets more at the cost of one who has less.
-
-    >>> fair_shares([2, 8, 10], 12)
-    [2, 5.0, 5.0]
-
-    Args:
-        wants: What each part wants, at least 0.
-        total: What there is, at least 0.
-
-    Returns:
-        For each part what it wants or the common level, whichever is less.
-    """
-    level = water_level(wants, total)
-    return [min(want, level) for want in wants]
-
-
 def fit(sizes: Sequence[Size], measure: Measure, limit: int) -> Fit | None:
     """Find the highest common level at which the whole measures at most *limit*.
 

@@ -9,9 +9,11 @@ from math import isnan
 from typing import Literal, NamedTuple, TypeAlias
 
 from langchain_ctxfetch._core.hits import Passage
-from langchain_ctxfetch._core.passages import Scored, pick
+from langchain_ctxfetch._core.passages import Scored
+from langchain_ctxfetch._core.picking import cuts_within, pick, quote
 from langchain_ctxfetch._core.sentences import split_passages
-from langchain_ctxfetch._core.text import GAP_MARK, Span, head, head_tail
+from langchain_ctxfetch._core.structure import blocks, needs
+from langchain_ctxfetch._core.text import GAP_MARK, Span, cut, head, head_tail
 
 Strategy: TypeAlias = Literal["full", "highlight", "truncate", "missing", "dropped"]
 Truncation: TypeAlias = Literal["head_tail", "head"]
@@ -40,6 +42,11 @@ class Marks:
     gap: str = GAP_MARK
     cut: str = GAP_MARK
 
+    @property
+    def edge(self) -> str:
+        """Return what shows that a sentence is cut."""
+        return self.gap.strip()
+
 
 class Excerpt(NamedTuple):
     """Be what is delivered of a document.
@@ -49,12 +56,14 @@ class Excerpt(NamedTuple):
         spans: The stretches of the stored text that it holds; empty if unknown.
         strategy: How it was chosen.
         complete: Whether it is the whole of what there was to choose from.
+        cut: Whether it begins or ends within a sentence.
     """
 
     text: str
     spans: tuple[Span, ...]
     strategy: Strategy
     complete: bool
+    cut: bool = False
 
 
 MISSING = Excerpt("", (), "missing", complete=False)
@@ -138,21 +147,40 @@ def excerpt(material: Material, room: int, marks: Marks) -> Excerpt:
         strategy: Strategy = "full" if material.whole else "highlight"
         return _quoted(material, [(0, len(material.text))], strategy, marks)
     if material.scored is not None:
-        spans = pick(material.scored, room, mark_length=len(marks.gap))
+        lengths = {"mark_length": len(marks.gap), "edge_length": len(marks.edge)}
+        spans = pick(material.scored, room, **lengths)
         if spans:
-            return _quoted(material, spans, "highlight", marks)
+            made = _quoted(material, spans, "highlight", marks)
+            return _with_edges(made, material.scored, spans, marks)
     return _truncated(material, room, marks)
 
 
 def _truncated(material: Material, room: int, marks: Marks) -> Excerpt:
     shorten = head_tail if marks.truncation == "head_tail" else head
     spans, text = shorten(material.text, room, marks.cut)
+    edge = marks.edge if marks.cut and len(marks.edge) < room else ""
+    if len(text) == sum(end - start for start, end in spans):
+        # There was no room for the mark that counts what is missing.
+        text = cut(material.text, room, edge)
+        spans = [(0, len(text) - len(edge))]
     if material.whole:
-        return Excerpt(text, tuple(spans), "truncate", complete=False)
+        return Excerpt(text, _no_empty(spans), "truncate", complete=False, cut=True)
     if material.pieces[0][1] is None:
-        return Excerpt(text, (), "truncate", complete=False)
-    spans, _ = head(material.text, room, "")
-    return _quoted(material, spans, "truncate", marks)
+        return Excerpt(text, (), "truncate", complete=False, cut=True)
+    spans, _ = head(material.text, room - len(edge), "")
+    made = _quoted(material, spans, "truncate", marks)
+    return made._replace(text=made.text + edge, cut=True)
+
+
+def _with_edges(
+    made: Excerpt, scored: Scored, spans: Sequence[Span], marks: Marks
+) -> Excerpt:
+    """Show where a passage begins or ends within a sentence."""
+    if len(spans) > 1:
+        return made
+    before, after = cuts_within(scored, spans[0])
+    text = f"{marks.edge * before}{made.text}{marks.edge * after}"
+    return made._replace(text=text, cut=before or after)
 
 
 def _quoted(
@@ -161,7 +189,7 @@ def _quoted(
     """Quote stretches of *material* with the offsets that they have in the document."""
     complete = list(spans) == [(0, len(material.text))]
     if material.whole:
-        text = marks.gap.join(material.text[start:end] for start, end in spans)
+        text = quote(material.text, spans, marks.gap)
         return Excerpt(text, _no_empty(spans), strategy, complete)
     cuts = [cut for span in spans for cut in _within_pieces(material, span)]
     text = marks.gap.join(material.text[start:end] for start, end, _ in cuts)
@@ -203,5 +231,12 @@ def scored_by(
     least = min(known, default=0.0)
     usable = [least if isnan(score) else score for score in scores]
     hits = () if material.scored is None else material.scored.hits
-    scored = Scored(list(units), usable, found=True, text=material.text, hits=hits)
+    scored = Scored(
+        list(units),
+        usable,
+        found=True,
+        text=material.text,
+        hits=hits,
+        needs=needs(units, blocks(material.text)),
+    )
     return replace(material, scored=scored)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -106,7 +106,8 @@ class KernelScorer:
     At each scale a sentence has the BM25 of its flowed counts, its length flowing
     the same way; the sum is taken down by up to a quarter towards the end of the
     text, as texts answer early. A sentence with a hit never scores below the next
-    one without any, however short that is.
+    one without any, however short that is. Nothing flows into or out of stretches that
+    stand *apart*, as rows of a table do.
     """
 
     def __init__(
@@ -115,6 +116,8 @@ class KernelScorer:
         length: int,
         scales: Iterable[Scale],
         flow: Flow = ONWARDS,
+        *,
+        apart: Collection[int] = (),
     ) -> None:
         self._flow = flow
         middles = [(start + end) / 2 for start, end in units]
@@ -125,6 +128,9 @@ class KernelScorer:
         self._scales: list[tuple[float, list[float], list[float]]] = []
         for weight, reach in scales:
             decays = decays_between(middles, reach) if reach else []
+            for i in apart if decays else ():
+                for side in {max(0, i - 1), min(i, len(decays) - 1)}:
+                    decays[side] = 0.0
             flowed = (
                 spread(sizes, decays, flow) if reach else [size for _, size in sizes]
             )

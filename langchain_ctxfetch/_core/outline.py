@@ -98,6 +98,35 @@ def title_of(text: str) -> str | None:
     return None
 
 
+def fences(text: str) -> Iterator[tuple[int, int, tuple[int, int]]]:
+    r"""Yield where each code fence begins and ends, and its closing line.
+
+    >>> list(fences("```py\nx\n```\ny"))
+    [(0, 12, (8, 12))]
+
+    Args:
+        text: Any text.
+
+    Yields:
+        Start and end of whole lines in characters, and start and end of the line that
+        closes it; a fence that nothing closes goes to the end of the text.
+    """
+    fence, begin, length = "", 0, len(text)
+    if "```" not in text and "~~~" not in text:
+        return
+    for match in _CANDIDATE.finditer(text):
+        if not match["fence"]:
+            continue
+        before, fence = fence, _fence_after(fence, match["fence"], match["info"])
+        if fence and not before:
+            begin = match.start()
+        elif before and not fence:
+            end = min(length, match.end() + 1)
+            yield begin, end, (match.start(), end)
+    if fence:
+        yield begin, length, (length, length)
+
+
 def _without_parents(text: str) -> Iterator[Heading]:
     """Yield the headings, not yet told what they stand under."""
     matter = _FRONT_MATTER.match(text)

@@ -10,16 +10,23 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import nlargest
-from itertools import pairwise
 
 from langchain_ctxfetch._core.kernels import EVEN, ONWARDS, Flow, KernelScorer, Scale
 from langchain_ctxfetch._core.regions import best_regions
-from langchain_ctxfetch._core.sentences import mostly_cjk, sentences, stripped
+from langchain_ctxfetch._core.sentences import mostly_cjk
+from langchain_ctxfetch._core.structure import (
+    blocks,
+    divided,
+    needs,
+    rows,
+    with_ends,
+)
 from langchain_ctxfetch._core.terms import (
     GRAM,
     Question,
+    find_pairs,
     find_string,
     find_term,
     fold,
@@ -27,7 +34,7 @@ from langchain_ctxfetch._core.terms import (
     rarity,
     read_question,
 )
-from langchain_ctxfetch._core.text import GAP_MARK, Span, ceil_boundary, floor_boundary
+from langchain_ctxfetch._core.text import Span
 from langchain_ctxfetch._core.transcripts import (
     favour_named_speakers,
     is_transcript,
@@ -41,14 +48,12 @@ _CJK_NARROWER = 0.25  # width of a flow where a letter says as much as four
 _PROSE = (Scale(1, 0), Scale(3, 300))
 _TRANSCRIPT = (Scale(0.5, 0), Scale(1, 800), Scale(2, 1600))
 
+_PAIR_WEIGHT = 0.5
 _GRAMS_WEIGHT = 0.5
 _FEEDBACK_WEIGHT = 0.2
 _FEEDBACK_CANDIDATES = 40
 _FEEDBACK_TERMS = 10
 _TIE = 1e-9  # what the lead of a text scores without any hit
-
-_NEARLY_FULL = 20  # characters of room that are not worth another sentence
-_WORD_SHARE = 5  # an end of a cut moves by at most a fifth of it to spare a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,8 @@ class Scored:
         found: Whether the text holds a word that was asked for.
         text: The text.
         hits: Where each term begins, in characters, the weightiest term first.
+        needs: By the number of a sentence those that must stand beside it: of a row
+            the header of its table, of code the marks around it.
     """
 
     units: list[Span]
@@ -68,6 +75,7 @@ class Scored:
     found: bool
     text: str
     hits: tuple[list[int], ...] = ()
+    needs: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +119,8 @@ def score_sentences(text: str, query: str, *, stem: Stem, room: int) -> Scored:
 
     >>> text = "A cat sleeps. A dog barks."
     >>> scored = score_sentences(text, "dog", stem=lambda word: word, room=15)
-    >>> quote(text, pick(scored, 15))
-    'A dog barks.'
+    >>> scored.scores[1] > scored.scores[0]
+    True
 
     Args:
         text: Any text.
@@ -133,12 +141,19 @@ def score_sentences(text: str, query: str, *, stem: Stem, room: int) -> Scored:
         for term, weight in question.weights.items()
     }
     weighted = [(weights[term], places) for term, places in hits.items()]
+    weighted += _pair_hits(folded, question, hits, manner.cell)
+    held = blocks(text)
     regions = best_regions(text, weighted, width=manner.width, room=room)
-    units = [unit for start, end in regions for unit in sentences(text, start, end)]
-    scorer = KernelScorer(units, len(text), manner.scales, manner.flow)
+    regions = with_ends(regions, held)
+    units = [unit for span in regions for unit in divided(text, *span, held)]
+    scorer = KernelScorer(
+        units, len(text), manner.scales, manner.flow, apart=rows(units, held)
+    )
     reading = _Reading(text, folded, stem, manner.cell, regions, units, scorer)
     near = {term: _inside(places, regions) for term, places in hits.items()}
-    scores = scorer.score([(weights[term], near[term]) for term in near])
+    scores = scorer.score(
+        [(weight, _inside(places, regions)) for weight, places in weighted]
+    )
     if manner.grams:
         scores = _sum_of_shares(scores, _gram_scores(reading, question, near))
     if manner.transcript:
@@ -150,7 +165,24 @@ def score_sentences(text: str, query: str, *, stem: Stem, room: int) -> Scored:
         found=_is_found(folded, question, hits),
         text=text,
         hits=tuple(near[term] for term in heaviest if near[term]),
+        needs=needs(units, held),
     )
+
+
+def _pair_hits(
+    folded: str,
+    question: Question,
+    hits: Mapping[str, Sequence[int]],
+    cell: int,
+) -> list[tuple[float, list[int]]]:
+    """Return what words side by side add where they stand so in the text as well."""
+    found: list[tuple[float, list[int]]] = []
+    for first, second in question.pairs:
+        places = find_pairs(folded, hits[first], hits[second])
+        asked = min(question.weights[first], question.weights[second])
+        rare = rarity(places, len(folded) / cell, cell)
+        found.append((_PAIR_WEIGHT * asked * rare, places))
+    return [(weight, places) for weight, places in found if places]
 
 
 def _manner_of(text: str) -> _Manner:
@@ -248,140 +280,3 @@ def _feedback(
         (_FEEDBACK_WEIGHT * counts[term] / top * rare[term], places[term])
         for term in chosen
     ]
-
-
-def pick(scored: Scored, room: int, *, mark_length: int = 3) -> list[Span]:
-    """Choose the best sentences that fit, and return them as passages in text order.
-
-    Sentences that touch make one passage. Of a sentence that is the best and does
-    not fit, the part around its weightiest hit is cut out, between graphemes and
-    where possible between words.
-
-    >>> pick(Scored([(0, 4), (4, 7)], [1.0, 2.0], True, "Ab. cd."), 3)
-    [(4, 7)]
-
-    Args:
-        scored: What `score_sentences` returned.
-        room: The most characters of all passages and the marks between them.
-        mark_length: The characters of a mark.
-
-    Returns:
-        Passages without white space at their ends; none where nothing fits.
-    """
-    inked = [stripped(scored.text, start, end) for start, end in scored.units]
-    order = [i for i in _best_first(scored.scores) if inked[i][0] < inked[i][1]]
-    if not order:
-        return []
-    best = inked[order[0]]
-    if best[1] - best[0] > room:
-        return _window(scored, order[0], room)
-    whole = min(order), max(order)
-    if _is_gapless(scored.units) and inked[whole[1]][1] - inked[whole[0]][0] <= room:
-        return [(inked[whole[0]][0], inked[whole[1]][1])]
-    chosen = _fill(scored.units, inked, order, room=room, mark_length=mark_length)
-    return _merged(scored.units, inked, chosen)
-
-
-def quote(text: str, spans: Sequence[Span], mark: str = GAP_MARK) -> str:
-    """Return the passages of *text* in one string, a mark where text is left out.
-
-    >>> quote("Ab. Cd. Ef.", [(0, 3), (8, 11)], " … ")
-    'Ab. … Ef.'
-    """
-    return mark.join(text[start:end] for start, end in spans)
-
-
-def _best_first(scores: Sequence[float]) -> list[int]:
-    """Return the numbers of the sentences, best first, equals in text order."""
-    # Reverse sorting keeps the order of equals.
-    return sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
-
-
-def _is_gapless(units: Sequence[Span]) -> bool:
-    """Tell whether the sentences cover one stretch of the text."""
-    return all(before[1] == after[0] for before, after in pairwise(units))
-
-
-def _fill(
-    units: Sequence[Span],
-    inked: Sequence[Span],
-    order: Sequence[int],
-    *,
-    room: int,
-    mark_length: int,
-) -> list[int]:
-    """Take sentences in *order*, passing over those that do not fit."""
-    taken = bytearray(len(units) + 1)  # one more, for the neighbour before the first
-    used = -mark_length
-    nearly_full = min(_NEARLY_FULL, room // 10)
-    for i in order:
-        start, end = inked[i]
-        marks = 1
-        if taken[i - 1] and units[i - 1][1] == units[i][0]:
-            start, marks = inked[i - 1][1], marks - 1
-        if taken[i + 1] and units[i][1] == units[i + 1][0]:
-            end, marks = inked[i + 1][0], marks - 1
-        cost = end - start + marks * mark_length
-        if used + cost <= room:
-            taken[i] = 1
-            used += cost
-            if used > room - nearly_full:
-                break
-    return [i for i in range(len(units)) if taken[i]]
-
-
-def _merged(
-    units: Sequence[Span], inked: Sequence[Span], chosen: Sequence[int]
-) -> list[Span]:
-    """Join chosen sentences that touch; *chosen* is ascending."""
-    spans: list[Span] = []
-    for before, i in pairwise([-2, *chosen]):
-        if before == i - 1 and units[before][1] == units[i][0]:
-            spans[-1] = (spans[-1][0], inked[i][1])
-        else:
-            spans.append(inked[i])
-    return spans
-
-
-def _window(scored: Scored, best: int, room: int) -> list[Span]:
-    """Cut *room* characters out of a sentence, around its weightiest hit."""
-    text = scored.text
-    anchor = _first_hit(scored.hits, scored.units[best])
-    quarter = room // 4
-    first, last = _bounds(
-        text, scored.units, best, (anchor - quarter, anchor + quarter)
-    )
-    start = max(first, min(anchor - room // 2, last - room))
-    end = start + room
-    spare = room // _WORD_SHARE
-    if start > first:
-        gap = max(text.find(sign, start, min(anchor, start + spare)) for sign in " \n")
-        start = ceil_boundary(text, gap + 1 if gap >= 0 else start, first)
-    if end < last:
-        gap = max(text.rfind(sign, max(anchor, end - spare), end) for sign in " \n")
-        end = floor_boundary(text, gap if gap >= 0 else end, first)
-    start, end = stripped(text, start, end)
-    return [(start, end)] if start < end else []
-
-
-def _bounds(text: str, units: Sequence[Span], i: int, reach: Span) -> Span:
-    """Return sentence *i*, with those beside it as far as *reach*.
-
-    A share of an overlong sentence may begin or end with the hit.
-    """
-    start, end = units[i]
-    least, most = reach
-    if i and units[i - 1][1] == start:
-        start = floor_boundary(text, max(units[i - 1][0], min(start, least)))
-    if i + 1 < len(units) and units[i + 1][0] == end:
-        end = floor_boundary(text, min(units[i + 1][1], max(end, most)))
-    return start, end
-
-
-def _first_hit(hits: Sequence[Sequence[int]], unit: Span) -> int:
-    """Return where the weightiest term that *unit* holds begins, else its start."""
-    for places in hits:
-        i = bisect_left(places, unit[0])
-        if i < len(places) and places[i] < unit[1]:
-            return places[i]
-    return unit[0]

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from langchain_ctxfetch._core.budget import (
+    Fit,
+    Rooms,
     Size,
     fit,
     is_hopeless,
@@ -28,9 +30,16 @@ from langchain_ctxfetch._core.flow import Flow
 from langchain_ctxfetch._core.hits import Gap, Passage
 from langchain_ctxfetch._core.judging import judge, work
 from langchain_ctxfetch._core.requests import Request
+from langchain_ctxfetch._core.sentences import mostly_cjk
 
 WORTH_WHOLE = 4
 """A document of at most so many times its share is asked whole, not in passages."""
+
+USEFUL = 120
+"""Characters that a cut sentence must have left to be of use, half as many in CJK."""
+
+LEAST = 12
+"""Characters that the cut sentence of a document must have that stands alone."""
 
 _SAMPLE = 2_000  # characters that show the tokens of a character
 
@@ -209,7 +218,7 @@ def _by_budget(desk: Desk, limit: int, gaps: list[Gap]) -> _Excerpts:
 
     def deliver() -> list[Excerpt | None]:
         better = [_measured(desk, i, size, rooms[i]) for i, size in enumerate(sizes)]
-        found = fit(better, desk.weight, limit)
+        found = _most_useful(desk, better, limit)
         if found is None:
             return [None] * len(lengths)
         return [
@@ -223,6 +232,47 @@ def _by_budget(desk: Desk, limit: int, gaps: list[Gap]) -> _Excerpts:
             reason = f"no room for it in a budget of {limit} tokens"
             gaps.append(Gap(name_of(item, place), "missing", reason))
     return excerpts
+
+
+def _most_useful(desk: Desk, sizes: Sequence[Size], limit: int) -> Fit | None:
+    """Fit as many documents as bring something of use, the first ones.
+
+    A budget shared among too many would bring of each a few words that say nothing.
+    Of the first document alone comes what fits.
+    """
+    found, low, high = None, 0, len(sizes) + 1
+    kept = len(sizes)
+    while high - low > 1:
+        tried = _fit_first(desk, sizes[:kept], limit)
+        if tried is not None and all(
+            _is_useful(desk, i, room) for i, room in enumerate(tried.rooms)
+        ):
+            found, low = tried, kept
+        else:
+            high = kept
+        kept = (low + high) // 2
+    if found is None and sizes:
+        alone = _fit_first(desk, sizes[:1], limit)
+        if alone is not None and _is_useful(desk, 0, alone.rooms[0], least=LEAST):
+            return alone
+    return found
+
+
+def _fit_first(desk: Desk, sizes: Sequence[Size], limit: int) -> Fit | None:
+    """Fit the first documents into the budget, the others left out."""
+    others: Rooms = (None,) * (len(desk.items) - len(sizes))
+    made = fit(sizes, lambda rooms: desk.weight(rooms + others), limit)
+    return None if made is None else Fit(made.rooms + others, made.tokens)
+
+
+def _is_useful(desk: Desk, i: int, room: int | None, *, least: int = USEFUL) -> bool:
+    """Tell whether a document brings whole sentences, or enough of one, if anything."""
+    if room is None:
+        return True
+    made = desk.excerpt(i, room)
+    if not made.cut:
+        return bool(made.text.strip()) or not desk.length(i)
+    return len(made.text) >= (least // 2 if mostly_cjk(made.text) else least)
 
 
 def _size(desk: Desk, i: int) -> Size:

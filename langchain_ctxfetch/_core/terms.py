@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 from langchain_ctxfetch._core.sentences import CJK_LETTERS
 from langchain_ctxfetch._core.text import Span
@@ -41,6 +41,7 @@ _MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0900-\u0963\u0966-\u0dff"
 _WORD = f"[^\\W_{CJK_LETTERS}]+(?:[{_MARKS}]+[^\\W_{CJK_LETTERS}]*)*"
 _RUN = re.compile(f"[{CJK_LETTERS}]+|{_WORD}")
 _ONE_WORD = re.compile(_WORD)
+_NEXT_WORD = re.compile(f"(?:{_WORD})(?:[^\\w]|_){{1,3}}(?=[^\\W_])")
 _CJK = re.compile(f"[{CJK_LETTERS}]")
 _CHANGED_ENDING = re.compile(r"(?<=..)[iye]\Z")
 _HIRAGANA = re.compile("[\u3040-\u309f]+")
@@ -55,10 +56,13 @@ class Question:
     Attributes:
         weights: Each term, a stem or a pair of CJK letters, with its weight.
         words: The words of those terms as they were asked, with their stems.
+        pairs: Words, as terms, that stand side by side in the question but for stop
+            words.
     """
 
     weights: dict[str, float]
     words: dict[str, str]
+    pairs: tuple[tuple[str, str], ...] = ()
 
     @property
     def strong(self) -> list[str]:
@@ -110,6 +114,7 @@ def read_question(query: str, stem: Stem) -> Question:
     kept: dict[str, float] = {}
     words: dict[str, str] = {}
     stopped: dict[str, str] = {}
+    order: list[str] = []
     for run in islice(runs(fold(query)), _MOST_RUNS):
         if _CJK.match(run):
             kept.update(_bigrams(run[:_MOST_RUNS]))
@@ -118,9 +123,10 @@ def read_question(query: str, stem: Stem) -> Question:
         else:
             words[run] = stem(run)
             kept[words[run]] = WEAK if words[run] in task else 1.0
+            order.append(words[run])
     if not kept:
         return Question(dict.fromkeys(stopped.values(), 1.0), stopped)
-    return Question(kept, words)
+    return Question(kept, words, tuple(dict.fromkeys(pairwise(order))))
 
 
 def _bigrams(run: str) -> Iterator[tuple[str, float]]:
@@ -176,6 +182,20 @@ def _words_of_term(folded: str, term: str, stem: Stem, span: Span) -> Iterator[i
         if is_term[word]:
             yield place
         place = folded.find(beginning, after, end)
+
+
+def find_pairs(folded: str, first: Sequence[int], second: Sequence[int]) -> list[int]:
+    """Return the places of *first* whose next word begins at one of *second*.
+
+    >>> find_pairs("valve-77, valve 78", [0, 10], [6])
+    [0]
+    """
+    wanted = set(second)
+    return [
+        place
+        for place in first
+        if (match := _NEXT_WORD.match(folded, place)) and match.end() in wanted
+    ]
 
 
 def rarity(places: Sequence[int], cells: float, cell: int) -> float:

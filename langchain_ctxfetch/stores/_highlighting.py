@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from langchain_ctxfetch._core.flow import Failed, Ok, Outcome
 from langchain_ctxfetch._core.hits import Hit, Passage
-from langchain_ctxfetch._core.passages import pick, score_sentences
+from langchain_ctxfetch._core.passages import score_sentences
+from langchain_ctxfetch._core.picking import pick
 from langchain_ctxfetch._core.text import clean
 from langchain_ctxfetch._core.words import Stem
 

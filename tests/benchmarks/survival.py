@@ -30,7 +30,8 @@ from typing import Any
 from langchain_core.documents import Document
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
-from langchain_ctxfetch._core.passages import pick, score_sentences
+from langchain_ctxfetch._core.passages import score_sentences
+from langchain_ctxfetch._core.picking import pick
 from langchain_ctxfetch._core.sentences import split_passages
 from langchain_ctxfetch._core.text import Span
 from langchain_ctxfetch._core.words import index_terms

@@ -9,7 +9,6 @@ from hypothesis import given, strategies as st
 
 from langchain_ctxfetch._core.budget import (
     Size,
-    fair_shares,
     fit,
     size_of,
     water_level,
@@ -18,6 +17,12 @@ from tests.strategies import noise, squares, steps, words
 
 WANTS = st.lists(st.integers(0, 1_000), max_size=12)
 TOTALS = st.integers(0, 5_000)
+
+
+def fair_shares(wants, total):
+    """Give each what it wants, or the level."""
+    level = water_level(wants, total)
+    return [min(want, level) for want in wants]
 
 
 def joined(texts: list[str], count, header: str = "## "):

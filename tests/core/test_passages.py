@@ -9,7 +9,8 @@ import pytest
 import regex
 from hypothesis import example, given, strategies as st
 
-from langchain_ctxfetch._core.passages import Scored, pick, quote, score_sentences
+from langchain_ctxfetch._core.passages import Scored, score_sentences
+from langchain_ctxfetch._core.picking import cuts_within, pick, quote
 from langchain_ctxfetch._core.text import floor_boundary
 from langchain_ctxfetch._core.transcripts import (
     favour_named_speakers,
@@ -352,3 +353,25 @@ def test_a_window_around_a_hit_splits_no_grapheme(cluster, sentence, room) -> No
 
     for place in (place for span in pick(scored, room) for place in span):
         assert floor_boundary(text, place) == place
+
+
+# --- cut sentences ---
+
+
+@pytest.mark.parametrize(
+    ("span", "cut"),
+    [((0, 3), (False, False)), ((1, 3), (True, False)), ((4, 6), (False, True))],
+)
+def test_a_passage_knows_where_it_cuts_a_sentence(span, cut) -> None:
+    """White space around a sentence is no part of it."""
+    scored = Scored([(0, 4), (4, 8)], [1.0, 2.0], found=True, text="Ab. cde.")
+
+    assert cuts_within(scored, span) == cut
+
+
+def test_a_cut_sentence_leaves_room_for_its_edges() -> None:
+    """What shows the cut, at either side, is within the room."""
+    scored = Scored([(0, 90)], [1.0], found=True, text="word " * 18)
+    ((start, end),) = pick(scored, 30, edge_length=3)
+
+    assert end - start <= 24

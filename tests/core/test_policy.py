@@ -86,7 +86,8 @@ def test_an_excerpt_of_passages_has_exact_offsets(spans, room: int, gap: str) ->
     marks = Marks(gap=gap)
     made = excerpt(held_passages(passages(spans), len(TEXT), marks), room, marks)
 
-    assert made.text == gap.join(TEXT[start:end] for start, end in made.spans)
+    quoted = gap.join(TEXT[start:end] for start, end in made.spans)
+    assert made.text in {quoted, quoted + marks.edge * made.cut}
     assert len(made.text) <= room
     assert list(made.spans) == sorted(made.spans)
 
@@ -113,7 +114,8 @@ def test_an_excerpt_by_scores_is_within_its_room(room: int) -> None:
     assert len(made.text) <= room
     assert made.strategy == ("full" if len(TEXT) <= room else made.strategy)
     if made.strategy == "highlight":
-        assert made.text == "\n…\n".join(TEXT[start:end] for start, end in made.spans)
+        quoted = "\n…\n".join(TEXT[start:end] for start, end in made.spans)
+        assert made.text.strip("…") == quoted
 
 
 def test_what_is_no_number_scores_least() -> None:

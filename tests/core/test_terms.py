@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 
 from langchain_ctxfetch._core.terms import (
     WEAK,
+    find_pairs,
     find_string,
     find_term,
     fold,
@@ -162,3 +163,27 @@ def test_grams_share_the_weight_of_their_word() -> None:
         "rche": 1 / math.sqrt(5),
         "ched": 1 / math.sqrt(5),
     }
+
+
+def test_pairs_are_neighbours_but_for_stop_words() -> None:
+    """A question has pairs of its words in their order, each once."""
+    question = read_question("the price of valve-77", lambda word: word)
+
+    assert question.pairs == (("price", "valve"), ("valve", "77"))
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("valve-77", [0]),
+        ("valve 77", [0]),
+        ("valve_77", [0]),
+        ("valve (77)", [0]),
+        ("valve and 77", []),
+        ("valve --- 77", []),
+        ("valve77", []),
+    ],
+)
+def test_a_pair_stands_side_by_side(text: str, places: list[int]) -> None:
+    """At most three signs between, and no letter."""
+    assert find_pairs(text, [0], [text.index("77")]) == places

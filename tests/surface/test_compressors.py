@@ -310,3 +310,83 @@ def test_a_wrong_input_says_what_is_wrong(given, named) -> None:
     """With the key or argument that is meant."""
     with pytest.raises(ConfigurationError, match=named):
         ContentPolicyCompressor().invoke(given)
+
+
+# --- small budgets ---
+
+VALVES = [
+    Document(
+        f"Document {n} tells of valves. The pressure of valve number {n} is {n * 7} "
+        "bar in normal use. " + "More text follows about other things. " * 30,
+        id=f"d{n}",
+        metadata={"title": f"Doc {n}"},
+    )
+    for n in range(6)
+]
+
+
+@pytest.mark.parametrize("budget", [40, 60, 80, 100, 120, 150, 200, 400])
+def test_a_small_budget_brings_whole_sentences_of_fewer_documents(budget: int) -> None:
+    """Nobody gets a few letters; who has no room is named in a gap."""
+    made = ContentPolicyCompressor(max_tokens=budget).compress(VALVES, "pressure valve")
+    dropped = [row.id for row in made.rows if row.strategy == "dropped"]
+
+    assert made.documents
+    assert all("is" in held.page_content for held in made.documents)
+    assert all(held.page_content.endswith((".", "…")) for held in made.documents)
+    assert not any(held.metadata["ctxfetch"]["truncated"] for held in made.documents)
+    assert [gap.part for gap in made.gaps] == dropped
+
+
+def test_what_is_kept_of_a_small_budget_comes_first() -> None:
+    """Documents leave from the last place up."""
+    made = ContentPolicyCompressor(max_tokens=100).compress(VALVES, "pressure valve")
+    kept = [held.id for held in made.documents]
+
+    assert kept == [held.id for held in VALVES[: len(kept)]]
+    assert 0 < len(kept) < len(VALVES)
+
+
+def test_a_budget_for_a_few_letters_brings_no_document() -> None:
+    """A header with a letter below it says nothing."""
+    made = ContentPolicyCompressor(max_tokens=18).compress(VALVES, "pressure valve")
+
+    assert made.documents == []
+    assert len(made.gaps) == len(VALVES)
+
+
+def test_a_sentence_that_is_cut_shows_it() -> None:
+    """A mark at each end that is within a sentence, and the metadata says so."""
+    text = "It is " + "very " * 60 + "wet in Bergen " + "and cold " * 60 + "too."
+    compressor = ContentPolicyCompressor(
+        max_tokens=200, token_counter=len, renderer=PLAIN
+    )
+    (made,) = compressor.compress_documents([Document(text)], "Bergen")
+    ((start, end),) = made.metadata["ctxfetch"]["passages"]
+
+    assert made.page_content == f"…{text[start:end]}…"
+    assert made.metadata["ctxfetch"]["truncated"] is True
+
+
+def test_FR_G15_a_cut_leaves_no_code_fence_open() -> None:
+    """Neither in a list nor in a quotation, and the language stays."""
+    code = "".join(f"    value_{n} = {n}\n" for n in range(400))
+    for mark in ("```", "~~~~"):
+        text = f"1. Run this:\n\n    {mark}python\n{code}    {mark}\n\nDone.\n"
+        compressor = ContentPolicyCompressor(max_tokens=200)
+        (made,) = compressor.compress_documents([Document(text)], "value_250")
+
+        assert f"{mark}python" in made.page_content
+        assert made.page_content.count(mark) == 2
+        assert "value_250 = 250" in made.page_content
+
+
+def test_FR_G17_rows_come_with_their_header() -> None:
+    """Whichever rows of a long table are chosen."""
+    made = "".join(f"| part {n} | {n * 3} mm |\n" for n in range(60))
+    text = f"Parts:\n\n| name | length |\n|---|---|\n{made}"
+    compressor = ContentPolicyCompressor(max_tokens=60)
+    (kept,) = compressor.compress_documents([Document(text)], "length of part 41")
+
+    assert "| name | length |\n|---|---|" in kept.page_content
+    assert "| part 41 | 123 mm |" in kept.page_content
