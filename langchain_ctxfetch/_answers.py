@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias, assert_never
 
+import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from langchain_ctxfetch._core.flow import Outcome
 from langchain_ctxfetch._core.requests import (
-    Embed,
+    Compare,
     FetchPassages,
     FetchWhole,
     Request,
@@ -26,8 +27,6 @@ Scorer: TypeAlias = Callable[[str, Sequence[str]], Sequence[float]]
 
 _SMALL = 20_000
 """Characters that the event loop may wait for."""
-
-_Vectors: TypeAlias = tuple[list[float], list[list[float]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +59,8 @@ class Answers:
         match request:
             case FetchWhole() | FetchPassages():
                 return self._store_job(request)
-            case Embed():
-                return self._embed_job(request)
+            case Compare():
+                return self._compare_job(request)
             case ScoreTexts():
                 score = partial(self._score, request)
                 return Job("the scorer", score, partial(run_blocking, score))
@@ -95,18 +94,19 @@ class Answers:
         )
         return _one_each(ids, brought)
 
-    def _embed_job(self, request: Embed) -> Job[_Vectors]:
+    def _compare_job(self, request: Compare) -> Job[list[float]]:
         embedding, texts = _given(self.embedding, "embedding"), list(request.texts)
 
-        def embed() -> _Vectors:
+        def compare() -> list[float]:
             asked = embedding.embed_query(request.query)
-            return _vectors(texts, asked, embedding.embed_documents(texts))
+            return cosines(texts, asked, embedding.embed_documents(texts))
 
-        async def aembed() -> _Vectors:
+        async def acompare() -> list[float]:
             asked = await embedding.aembed_query(request.query)
-            return _vectors(texts, asked, await embedding.aembed_documents(texts))
+            vectors = await embedding.aembed_documents(texts)
+            return await run_blocking(partial(cosines, texts, asked, vectors))
 
-        return Job("the embedding", embed, aembed)
+        return Job("the embedding", compare, acompare)
 
     def _score(self, request: ScoreTexts) -> list[float]:
         scorer = _given(self.scorer, "scorer")
@@ -138,15 +138,32 @@ def _one_each(
     return brought
 
 
-def _vectors(
+def cosines(
     texts: Sequence[str], asked: Sequence[float], vectors: Sequence[Sequence[float]]
-) -> _Vectors:
-    """Return plain numbers, of one dimension."""
+) -> list[float]:
+    """Return the cosine of the angle between each vector and *asked*.
+
+    >>> cosines(["a", "b"], [1, 0], [[2, 0], [0, 0]])
+    [1.0, 0.0]
+
+    Args:
+        texts: What the vectors are of.
+        asked: The vector of the query.
+        vectors: One for each text, of the same dimension.
+
+    Returns:
+        Numbers from -1 to 1; 0 for a null vector.
+
+    Raises:
+        StoreError: If there is not a vector for each text, or of another dimension.
+    """
     _check_number(len(texts), len(vectors), "`embedding`", "vectors")
-    plain = [[float(value) for value in vector] for vector in vectors]
-    for vector in plain:
+    for vector in vectors:
         _check_number(len(asked), len(vector), "`embedding`", "numbers in a vector")
-    return [float(value) for value in asked], plain
+    wide = np.asarray([asked, *vectors], np.float64)
+    lengths = np.linalg.norm(wide, axis=1)
+    unit = wide / np.where(lengths > 0, lengths, 1)[:, None]
+    return [float(value) for value in unit[1:] @ unit[0]]
 
 
 def _check_number(wanted: int, came: int, who: str, what: str) -> None:

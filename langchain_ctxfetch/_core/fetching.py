@@ -15,7 +15,7 @@ from langchain_ctxfetch._core.excerpts import (
     whole_text,
 )
 from langchain_ctxfetch._core.flow import Failed, Flow, Outcome
-from langchain_ctxfetch._core.hits import Gap, Hit, told
+from langchain_ctxfetch._core.hits import Gap, Hit, Passage, told
 from langchain_ctxfetch._core.requests import FetchPassages, FetchWhole, Request
 from langchain_ctxfetch._core.text import clean
 
@@ -145,23 +145,36 @@ def _take_passages(
             again.append(name)
         elif each.value is None:
             fetched.lose(name, "the store has no such document, or the filter hides it")
+        elif material := _of_hit(each.value, name, marks):
+            fetched.materials[name] = material
         else:
-            material = _of_hit(each.value, marks)
-            if material is None:
-                again.append(name)
-            else:
-                fetched.materials[name] = material
+            again.append(name)
     return again
 
 
-def _of_hit(hit: Hit, marks: Marks) -> Material | None:
-    """Make material of the passages of a hit; None where it has none with a text."""
+def _of_hit(hit: Hit, name: str, marks: Marks) -> Material | None:
+    """Make material of the passages of a hit; None where none can be trusted.
+
+    A store that names another document, or a stretch that is not as long as its text,
+    is not believed: then the document is asked whole.
+    """
     passages = [
         passage._replace(text=clean(passage.text))
         for passage in hit.passages
-        if passage.text and passage.text.strip()
+        if passage.text and passage.text.strip() and _fits(passage, hit.length)
     ]
-    return held_passages(passages, hit.length, marks) if passages else None
+    usable = hit.id == name and len(passages) > 0
+    return held_passages(passages, hit.length, marks) if usable else None
+
+
+def _fits(passage: Passage, length: int | None) -> bool:
+    """Tell whether the offsets of a passage can be those of its text."""
+    within = passage.end <= (passage.end if length is None else length)
+    return (
+        passage.start >= 0
+        and within
+        and passage.end - passage.start == len(passage.text or "")
+    )
 
 
 def divide(

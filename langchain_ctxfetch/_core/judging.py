@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from operator import mul
+from itertools import islice
 from typing import Any
 
 from langchain_ctxfetch._core.desk import Desk
 from langchain_ctxfetch._core.excerpts import Material, coarse_units, scored_by
 from langchain_ctxfetch._core.flow import Failed, Flow, Outcome, unwrap
 from langchain_ctxfetch._core.hits import Gap, told
-from langchain_ctxfetch._core.requests import Embed, Request, ScoreTexts, Work
+from langchain_ctxfetch._core.requests import Compare, Request, ScoreTexts, Work
 from langchain_ctxfetch._core.text import Span
 
 
@@ -86,15 +85,12 @@ def _by_meaning(
     desk: Desk, units: dict[int, list[Span]]
 ) -> Flow[Request, Any, list[Gap]]:
     texts = [text for i, found in units.items() for text in _texts(desk, i, found)]
-    (outcome,) = yield [Embed(desk.query, tuple(texts))]
+    (outcome,) = yield [Compare(desk.query, tuple(texts))]
     if isinstance(outcome, Failed):
         return [Gap("embedding", "not_searched", told(outcome.error))]
-    asked, vectors = outcome.value
-    at = 0
+    scores = iter(outcome.value)
     for i, found in units.items():
-        near = vectors[at : at + len(found)]
-        at += len(found)
-        _note(desk, i, found, [cosine(asked, vector) for vector in near])
+        _note(desk, i, found, list(islice(scores, len(found))))
     return []
 
 
@@ -108,13 +104,3 @@ def _texts(desk: Desk, i: int, units: Sequence[Span]) -> tuple[str, ...]:
     material = desk.materials[i]
     text = "" if material is None else material.text
     return tuple(text[start:end].strip() for start, end in units)
-
-
-def cosine(a: Sequence[float], b: Sequence[float]) -> float:
-    """Return the cosine of the angle between two vectors; 0 for a null vector.
-
-    >>> cosine([1, 0], [2, 0])
-    1.0
-    """
-    norm = math.sqrt(math.fsum(map(mul, a, a)) * math.fsum(map(mul, b, b)))
-    return math.fsum(map(mul, a, b)) / norm if norm else 0.0

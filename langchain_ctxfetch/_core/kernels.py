@@ -16,7 +16,7 @@ _DECLINE = 0.25  # how much of its score the last sentence loses
 _FAINT = 1e-4  # hits; a flow below this is over
 
 
-class Flow(NamedTuple):
+class Direction(NamedTuple):
     """Be how much of a hit flows to the sentences around it.
 
     Attributes:
@@ -28,14 +28,14 @@ class Flow(NamedTuple):
     back: float
 
 
-ONWARDS = Flow(1.5, 0.5)
+ONWARDS = Direction(1.5, 0.5)
 """Three times as much onwards: what is named first is spoken of afterwards."""
 
-EVEN = Flow(1.0, 1.0)
+EVEN = Direction(1.0, 1.0)
 """As much to either side."""
 
 
-class Scale(NamedTuple):
+class Width(NamedTuple):
     """Be one width of the flow.
 
     Attributes:
@@ -57,7 +57,9 @@ def decays_between(middles: Sequence[float], reach: float) -> list[float]:
 
 
 def spread(
-    counts: Sequence[tuple[int, float]], decays: Sequence[float], flow: Flow = ONWARDS
+    counts: Sequence[tuple[int, float]],
+    decays: Sequence[float],
+    flow: Direction = ONWARDS,
 ) -> list[float]:
     """Let counts flow: each sentence also gets what is left of the others' counts.
 
@@ -103,7 +105,7 @@ def spread(
 class KernelScorer:
     """Score the sentences of one text for any number of terms.
 
-    At each scale a sentence has the BM25 of its flowed counts, its length flowing
+    At each width a sentence has the BM25 of its flowed counts, its length flowing
     the same way; the sum is taken down by up to a quarter towards the end of the
     text, as texts answer early. A sentence with a hit never scores below the next
     one without any, however short that is. Nothing flows into or out of stretches that
@@ -114,8 +116,8 @@ class KernelScorer:
         self,
         units: Sequence[Span],
         length: int,
-        scales: Iterable[Scale],
-        flow: Flow = ONWARDS,
+        widths: Iterable[Width],
+        flow: Direction = ONWARDS,
         *,
         apart: Collection[int] = (),
     ) -> None:
@@ -125,8 +127,8 @@ class KernelScorer:
         self._ends = [end for _, end in units]
         self._early = [1 - _DECLINE * middle / max(1, length) for middle in middles]
         sizes = [(i, float(end - start)) for i, (start, end) in enumerate(units)]
-        self._scales: list[tuple[float, list[float], list[float]]] = []
-        for weight, reach in scales:
+        self._widths: list[tuple[float, list[float], list[float]]] = []
+        for weight, reach in widths:
             decays = decays_between(middles, reach) if reach else []
             for i in apart if decays else ():
                 for side in {max(0, i - 1), min(i, len(decays) - 1)}:
@@ -134,7 +136,7 @@ class KernelScorer:
             flowed = (
                 spread(sizes, decays, flow) if reach else [size for _, size in sizes]
             )
-            self._scales.append((weight, decays, _norms(flowed)))
+            self._widths.append((weight, decays, _norms(flowed)))
 
     def score(self, terms: Iterable[tuple[float, Sequence[int]]]) -> list[float]:
         """Return the score of each sentence for terms given as weight and places.
@@ -148,7 +150,7 @@ class KernelScorer:
             if not counts:
                 continue
             holders.update(i for i, _ in counts)
-            for share, decays, norms in self._scales:
+            for share, decays, norms in self._widths:
                 gain = weight * share * (_SATURATION + 1)
                 if not decays:
                     for i, count in counts:

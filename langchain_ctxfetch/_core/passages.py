@@ -13,7 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 
-from langchain_ctxfetch._core.kernels import EVEN, ONWARDS, Flow, KernelScorer, Scale
+from langchain_ctxfetch._core.kernels import (
+    EVEN,
+    ONWARDS,
+    Direction,
+    KernelScorer,
+    Width,
+)
 from langchain_ctxfetch._core.regions import best_regions
 from langchain_ctxfetch._core.sentences import mostly_cjk
 from langchain_ctxfetch._core.structure import (
@@ -45,8 +51,8 @@ from langchain_ctxfetch._core.words import Stem
 _SAMPLE = 4_000  # characters that show the script of a text
 _CELL = 150  # characters of a cell, in which a term counts once for its rarity
 _CJK_NARROWER = 0.25  # width of a flow where a letter says as much as four
-_PROSE = (Scale(1, 0), Scale(3, 300))
-_TRANSCRIPT = (Scale(0.5, 0), Scale(1, 800), Scale(2, 1600))
+_PROSE = (Width(1, 0), Width(3, 300))
+_TRANSCRIPT = (Width(0.5, 0), Width(1, 800), Width(2, 1600))
 
 _PAIR_WEIGHT = 0.5
 _GRAMS_WEIGHT = 0.5
@@ -82,8 +88,8 @@ class Scored:
 class _Manner:
     """Be the way in which a text is read."""
 
-    scales: tuple[Scale, ...]
-    flow: Flow
+    widths: tuple[Width, ...]
+    flow: Direction
     cell: int
     transcript: bool
     grams: bool
@@ -91,7 +97,7 @@ class _Manner:
     @property
     def width(self) -> float:
         """Return the width of the widest flow, in characters."""
-        return max(scale.reach for scale in self.scales)
+        return max(width.reach for width in self.widths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +153,7 @@ def score_sentences(text: str, query: str, *, stem: Stem, room: int) -> Scored:
     regions = with_ends(regions, held)
     units = [unit for span in regions for unit in divided(text, *span, held)]
     scorer = KernelScorer(
-        units, len(text), manner.scales, manner.flow, apart=rows(units, held)
+        units, len(text), manner.widths, manner.flow, apart=rows(units, held)
     )
     reading = _Reading(text, folded, stem, manner.cell, regions, units, scorer)
     near = {term: _inside(places, regions) for term, places in hits.items()}
@@ -188,12 +194,12 @@ def _pair_hits(
 def _manner_of(text: str) -> _Manner:
     """Return how *text* is to be read: prose or transcript, with spaces or without."""
     transcript = is_transcript(text)
-    scales = _TRANSCRIPT if transcript else _PROSE
+    widths = _TRANSCRIPT if transcript else _PROSE
     if mostly_cjk(text[:_SAMPLE]):
-        narrow = tuple(Scale(weight, reach * _CJK_NARROWER) for weight, reach in scales)
+        narrow = tuple(Width(weight, reach * _CJK_NARROWER) for weight, reach in widths)
         # On Japanese articles an even flow kept more answers at each size.
         return _Manner(narrow, EVEN, _CELL // 2, transcript, grams=False)
-    return _Manner(scales, ONWARDS, _CELL, transcript, grams=not transcript)
+    return _Manner(widths, ONWARDS, _CELL, transcript, grams=not transcript)
 
 
 def _is_found(

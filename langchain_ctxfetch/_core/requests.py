@@ -27,8 +27,8 @@ class FetchPassages:
 
 
 @dataclass(frozen=True, slots=True)
-class Embed:
-    """Ask for the vector of a query and of each text; answered by both."""
+class Compare:
+    """Ask how near each text is to a query in meaning; answered by cosines."""
 
     query: str
     texts: tuple[str, ...]
@@ -55,4 +55,4 @@ class Work:
     run: Callable[[], Any]
 
 
-Request: TypeAlias = FetchWhole | FetchPassages | Embed | ScoreTexts | Work
+Request: TypeAlias = FetchWhole | FetchPassages | Compare | ScoreTexts | Work

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from langchain_ctxfetch._core.kernels import (
     EVEN,
     KernelScorer,
-    Scale,
+    Width,
     decays_between,
     spread,
 )
@@ -79,7 +79,7 @@ def test_the_score_by_hand() -> None:
     125 and 175, mean 150, so the norms are 1.5 * (0.25 + 0.75 * 125 / 150) = 1.3125
     and 1.6875. Middles at 50 and 150 of 200 take off 0.25 / 4 and 0.75 / 4.
     """
-    scales = (Scale(1, 0), Scale(3, 100 / math.log(2)))
+    scales = (Width(1, 0), Width(3, 100 / math.log(2)))
     scorer = KernelScorer([(0, 100), (100, 200)], 200, scales)
 
     assert scorer.score([(2.0, [10])]) == [
@@ -90,14 +90,14 @@ def test_the_score_by_hand() -> None:
 
 def test_a_hit_outside_of_all_sentences_counts_nothing() -> None:
     """Places before, between and after the sentences are passed over."""
-    scorer = KernelScorer([(10, 20), (30, 40)], 50, (Scale(1, 0),))
+    scorer = KernelScorer([(10, 20), (30, 40)], 50, (Width(1, 0),))
 
     assert scorer.score([(1.0, [5, 25, 45])]) == [0.0, 0.0]
 
 
 def test_a_hit_never_scores_below_the_short_sentence_after_it() -> None:
     """More flows onwards than the long sentence itself has, which is made up for."""
-    scorer = KernelScorer([(0, 200), (200, 204), (204, 208)], 9_999, (Scale(3, 300),))
+    scorer = KernelScorer([(0, 200), (200, 204), (204, 208)], 9_999, (Width(3, 300),))
     hit, after, _ = scorer.score([(1.0, [190])])
 
     assert hit == pytest.approx(after, rel=0.01)
@@ -105,13 +105,13 @@ def test_a_hit_never_scores_below_the_short_sentence_after_it() -> None:
 
 def test_no_sentences_have_no_scores() -> None:
     """A text without sentences has nothing to score."""
-    assert KernelScorer([], 0, (Scale(1, 0), Scale(3, 300))).score([(1.0, [0])]) == []
+    assert KernelScorer([], 0, (Width(1, 0), Width(3, 300))).score([(1.0, [0])]) == []
 
 
 @given(st.lists(st.integers(0, 99), max_size=20).map(sorted), st.floats(0.1, 5))
 def test_scores_grow_with_the_weight(places: list[int], weight: float) -> None:
     """A term of twice the weight gives twice the score."""
-    scorer = KernelScorer([(0, 40), (40, 100)], 100, (Scale(1, 0), Scale(3, 30)))
+    scorer = KernelScorer([(0, 40), (40, 100)], 100, (Width(1, 0), Width(3, 30)))
     once, twice = scorer.score([(weight, places)]), scorer.score([(2 * weight, places)])
 
     assert twice == pytest.approx([2 * score for score in once])

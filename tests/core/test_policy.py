@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+from langchain_ctxfetch._answers import cosines
 from langchain_ctxfetch._core.desk import Item, Policy, Scale
 from langchain_ctxfetch._core.excerpts import (
     Marks,
@@ -21,7 +22,6 @@ from langchain_ctxfetch._core.excerpts import (
 from langchain_ctxfetch._core.fetching import divide, read_length
 from langchain_ctxfetch._core.flow import Ok, drive
 from langchain_ctxfetch._core.hits import Hit, Passage
-from langchain_ctxfetch._core.judging import cosine
 from langchain_ctxfetch._core.policy import compress
 from langchain_ctxfetch._core.requests import FetchPassages, FetchWhole, Work
 
@@ -146,9 +146,12 @@ def test_coarse_units_are_a_bounded_number(room: int) -> None:
 )
 def test_a_cosine_is_symmetric_and_bounded(a, b) -> None:
     """It lies in [-1, 1], and the null vector is like nothing."""
-    assert cosine(a, b) == cosine(b, a)
-    assert -1 - 1e-9 <= cosine(a, b) <= 1 + 1e-9
-    assert cosine([0, 0], b) == 0
+    (there,), (back,) = cosines(["a"], a, [b]), cosines(["b"], b, [a])
+    (nothing,) = cosines(["b"], [0, 0], [b])
+
+    assert there == pytest.approx(back)
+    assert -1 - 1e-9 <= there <= 1 + 1e-9
+    assert nothing == 0
 
 
 # --- rounds ---

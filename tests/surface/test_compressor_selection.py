@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 
+from langchain_ctxfetch._core.flow import Ok
+from langchain_ctxfetch._core.hits import Hit, Passage
 from langchain_ctxfetch.compressors import ContentPolicyCompressor
 from langchain_ctxfetch.rendering import ContextRenderer
 from langchain_ctxfetch.stores.sqlite import SQLiteStore
-from tests.surface.stores import Meanings
+from tests.surface.stores import Meanings, RecordingStore, reference
 
 FILLER = "The weather was fine that day and nothing happened at all. "
 LONG = FILLER * 40 + "The ZX-81 code is 4471. " + FILLER * 40
@@ -184,3 +187,24 @@ def test_the_compressor_stems_as_its_store_does() -> None:
         (made,) = compressor.compress_documents([Document(text)], "Katzen")
 
     assert "Katze" in made.page_content
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        Hit("other", None, {}, length=9_000, passages=(Passage(0, 4, "Lies"),)),
+        Hit("a", None, {}, length=9_000, passages=(Passage(0, 40, "Lies"),)),
+        Hit("a", None, {}, length=9_000, passages=(Passage(-4, 0, "Lies"),)),
+        Hit("a", None, {}, length=9_000, passages=(Passage(8_998, 9_002, "Lies"),)),
+    ],
+    ids=["another id", "other length", "before the text", "after the text"],
+)
+def test_a_store_that_lies_about_passages_is_not_believed(told: Hit) -> None:
+    """The document is asked whole, and quoted from that."""
+    store = RecordingStore({"a": "Cats sleep. " * 800 + "Dogs bark."})
+    store._outcome = lambda name: Ok(told)
+    compressor = ContentPolicyCompressor(store=store)
+    (made,) = compressor.compress_documents([reference("a", 9_000)], "dogs")
+
+    assert "Dogs bark." in made.page_content
+    assert "Lies" not in made.page_content
