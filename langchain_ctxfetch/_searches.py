@@ -13,7 +13,13 @@ from langchain_ctxfetch._core.flow import Failed, Ok, Outcome
 from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch._core.plan import Ask, Fetch, Search
 from langchain_ctxfetch._core.text import clean
-from langchain_ctxfetch._rounds import Job, Stopped, aanswer_each, answer_each
+from langchain_ctxfetch._rounds import (
+    Job,
+    Stopped,
+    aanswer_each,
+    answer_each,
+    run_blocking,
+)
 from langchain_ctxfetch.errors import StoreError
 from langchain_ctxfetch.ports import (
     Channel,
@@ -120,6 +126,9 @@ class Searches:
             return [_checked(channel, channel.ask(*arguments), depth)]
 
         async def acall() -> Answers:
+            if type(channel).aask is Channel.aask:
+                # A thread of ours, of which there is a bounded number.
+                return await run_blocking(call)
             return [_checked(channel, await channel.aask(*arguments), depth)]
 
         return Job(channel.name, call, acall)

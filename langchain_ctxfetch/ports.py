@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -144,7 +145,7 @@ class Channel(ABC):
     """Be one way of searching.
 
     Subclass it to plug in a search of your own: give it a *name*, say whether it
-    can filter, and answer `ask` and `aask`.
+    can filter, and answer `ask`, and `aask` where there is a better way than a thread.
 
     Attributes:
         name: What gaps, weights and metadata call it; unique within a retriever.
@@ -164,9 +165,9 @@ class Channel(ABC):
         An answer must be the beginning of the answer of any greater depth.
         """
 
-    @abstractmethod
     async def aask(self, query: str, depth: int, where: Where | None) -> list[Hit]:
-        """Same as `ask`, but asynchronously."""
+        """Same as `ask`, but asynchronously; by default in a thread."""
+        return await asyncio.to_thread(self.ask, query, depth, where)
 
 
 class StoreChannel(Channel):

@@ -6,7 +6,7 @@ import copy
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
@@ -27,6 +27,7 @@ from typing_extensions import override
 
 from langchain_ctxfetch._bridge import to_document
 from langchain_ctxfetch._calls import (
+    MOST_K,
     Fields,
     HybridQuery,
     Wanted,
@@ -102,6 +103,9 @@ class HybridRetriever(BaseRetriever):
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
+    max_k: ClassVar[int] = MOST_K
+    """The largest page, in documents; as a channel it can be asked for no more."""
+
     channels: Sequence[Channel | VectorStore | BaseRetriever | Any]
     k: WholeNumber = 10
     page: WholeNumber = 1
@@ -136,6 +140,16 @@ class HybridRetriever(BaseRetriever):
         """
         names = store.channel_names() if channels is None else channels
         return cls(channels=[StoreChannel(store, name) for name in names], **fields)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_store(cls, fields: Any) -> Any:  # noqa: ANN401 - whatever is given
+        if isinstance(fields, Mapping) and "store" in fields:
+            raise ConfigurationError(
+                "`store` is no field of HybridRetriever: make it with "
+                "HybridRetriever.from_store(store, ...) or give channels=[store]"
+            )
+        return fields
 
     @model_validator(mode="after")
     def _check(self) -> Self:

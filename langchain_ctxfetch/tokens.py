@@ -18,7 +18,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from langchain_ctxfetch._core.estimate import estimate
 from langchain_ctxfetch._core.hits import told
-from langchain_ctxfetch._core.text import clean
+from langchain_ctxfetch._core.text import clean, cut
 from langchain_ctxfetch.errors import ConfigurationError
 from langchain_ctxfetch.ports import TokenCounter
 
@@ -33,6 +33,8 @@ PER_REPLY = 3
 
 PER_IMAGE = 85
 """Tokens of an image in a message: the least that providers count for one."""
+
+_LONGEST_REASON = 200  # characters of an error in a warning
 
 _LOAD_S = 10.0
 """How long a vocabulary may take to arrive over the network, in seconds."""
@@ -178,7 +180,8 @@ class ModelCounter(_MessageCounter):
         try:
             return self._model.get_num_tokens(text)
         except Exception as error:  # noqa: BLE001 - models fail here in many ways
-            _warn_once(f"{type(self._model).__name__} cannot count tokens", error)
+            name = type(self._model).__name__
+            _warn_once("model", f"{name} cannot count tokens", error)
             return estimate(text)
 
     def __repr__(self) -> str:
@@ -252,6 +255,7 @@ def _of_model(model: BaseLanguageModel[Any]) -> TokenCounter:
     if model.custom_get_token_ids is not None:
         return ModelCounter(model)
     # What is left would download the vocabulary of GPT-2, which is not the model's.
+    _warn_once("no counter", f"{type(model).__name__} brings no token counter")
     return EstimatingCounter()
 
 
@@ -275,7 +279,7 @@ def _encoding(name: str) -> tiktoken.Encoding | None:
     if loaded:
         return loaded[0]
     cause = errors[0] if errors else TimeoutError(f"no answer within {_LOAD_S:g} s")
-    _warn_once(f"no vocabulary for {name!r}", cause)
+    _warn_once("vocabulary", f"no vocabulary for {name!r}", cause)
     return None
 
 
@@ -302,18 +306,15 @@ def _parts(text: str) -> list[str]:
     return [*parts, text[done:]]
 
 
-def _warn_once(what: str, error: BaseException) -> None:
-    """Log that numbers are estimated; once in the life of the process."""
+def _warn_once(kind: str, what: str, error: BaseException | None = None) -> None:
+    """Log that numbers are estimated, once for each kind of cause."""
+    reason = "" if error is None else f"{type(error).__name__}: {error}"
+    because = f" ({cut(reason, _LONGEST_REASON)})" if reason else ""
     with _lock:
-        first = not _warned
-        _warned.add(what)
+        first = kind not in _warned
+        _warned.add(kind)
     if first:
-        _logger.warning(
-            "%s (%s: %s): token numbers are estimated",
-            what,
-            type(error).__name__,
-            str(error)[:200],
-        )
+        _logger.warning("%s: token numbers are estimated", f"{what}{because}")
 
 
 def message_words(message: BaseMessage) -> str:

@@ -21,7 +21,7 @@ End = Literal["more", "exhausted", "limit"]
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Be one page of a ranking.
+    """Be one page of a ranking, to be run through like its documents.
 
     Attributes:
         documents: What stands on the page, best first.
@@ -43,6 +43,12 @@ class Page(Generic[T]):
     gaps: tuple[Gap, ...] = ()
     has_more: bool = field(init=False)
     complete: bool = field(init=False)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.documents)
+
+    def __len__(self) -> int:
+        return len(self.documents)
 
     def __post_init__(self) -> None:
         # Fields, so that a page as a dict holds them; derived, so that they are true.

@@ -34,6 +34,7 @@ class RetrieverChannel(Channel):
     def __init__(self, retriever: BaseRetriever, *, name: str | None = None) -> None:
         self.retriever = retriever
         self.name = name or retriever.get_name()
+        self.max_depth = getattr(type(retriever), "max_k", None)
 
     def __repr__(self) -> str:
         return f"RetrieverChannel({self.retriever.get_name()}, name={self.name!r})"
@@ -127,7 +128,7 @@ def as_channels(sources: Sequence[object]) -> tuple[Channel, ...]:
     channels = tuple(chain.from_iterable(_channels_of(source) for source in sources))
     if not channels:
         raise ConfigurationError("`channels` must have at least one channel")
-    names = [channel.name for channel in channels]
+    names = [_name_of(channel) for channel in channels]
     again = {name for name in names if names.count(name) > 1}
     if again:
         raise ConfigurationError(
@@ -136,6 +137,16 @@ def as_channels(sources: Sequence[object]) -> tuple[Channel, ...]:
             "RetrieverChannel(retriever, name=...)"
         )
     return channels
+
+
+def _name_of(channel: Channel) -> str:
+    name = getattr(channel, "name", None)
+    if not isinstance(name, str) or not name.strip():
+        raise ConfigurationError(
+            f"`name` of a channel must be a text that is not blank; that of "
+            f"{type(channel).__name__} is {name!r}"
+        )
+    return name
 
 
 def _channels_of(source: object) -> Sequence[Channel]:

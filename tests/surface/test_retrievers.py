@@ -928,3 +928,52 @@ def test_timeouts_are_typed() -> None:
     release.set()
 
     assert isinstance(caught.value.__cause__, StoreTimeoutError)
+
+
+def test_a_page_is_run_through_like_its_documents(get) -> None:
+    """It has a length, and it can be looped over."""
+    page = get(retriever("abc", k=2), "q")
+
+    assert len(page) == 2
+    assert [document.id for document in page] == ["a", "b"]
+
+
+def test_a_store_as_a_field_is_told_the_way() -> None:
+    """The message names what makes a retriever of a store."""
+    with pytest.raises(ValidationError, match="from_store"):
+        HybridRetriever(store="anything")
+
+
+@pytest.mark.parametrize("name", [None, "", "  ", 7])
+def test_a_channel_without_a_name_is_refused(name) -> None:
+    """Weights, gaps and metadata have to call it something."""
+    with pytest.raises(ValidationError, match="`name`"):
+        HybridRetriever(channels=[ScriptedChannel(name, [])])
+
+
+def test_a_channel_that_only_knows_sync_is_asked_in_a_thread() -> None:
+    """The loop goes on while it answers."""
+    main = threading.get_ident()
+
+    class Plain(Channel):
+        name = "plain"
+
+        def ask(self, query, depth, where):
+            assert threading.get_ident() != main
+            return hits("ab")
+
+    wanted = HybridRetriever(channels=[Plain()])
+
+    assert ids(get_in_a_loop(wanted, "q")) == "ab"
+    assert len(asyncio.run(Plain().aask("q", 5, None))) == 2
+
+
+def test_a_retriever_inside_is_never_asked_for_more_than_it_can_give(get) -> None:
+    """A wide window ends where the inner page does, and says so."""
+    inner = HybridRetriever(channels=[ScriptedChannel("many", hits(letters(1_500)))])
+    outer = HybridRetriever(channels=[inner], max_window=2_000, k=1_000, fusion="rrf")
+    page = get(outer, "q")
+
+    assert len(page.documents) == 1_000
+    assert page.complete
+    assert page.end == "limit"

@@ -407,3 +407,17 @@ def test_a_function_that_fails_is_named() -> None:
 def test_fractions_count_up() -> None:
     """27.75 tokens are not within a budget of 27."""
     assert token_counter_for(lambda text: len(text) / 4).count("x" * 111) == 28
+
+
+def test_a_model_without_a_counter_of_its_own_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its numbers are estimated, and one warning tells."""
+    monkeypatch.setattr(tokens, "_warned", set())
+    with caplog.at_level(logging.WARNING, "langchain_ctxfetch"):
+        for _ in range(2):
+            token_counter_for(FakeListChatModel(responses=["a"]))
+
+    (record,) = caplog.records
+    assert "FakeListChatModel" in record.getMessage()
+    assert "estimated" in record.getMessage()
