@@ -27,12 +27,15 @@ _OPENING, _CLOSING = f"<{WRAPPER}>\n", f"\n</{WRAPPER}>"
 _BETWEEN = "\n\n"
 _BETWEEN_LABELS = " | "
 
-# What passes for the tag of the wrapper: any case, white space or invisible
-# characters anywhere before the name. The class holds no `<`, so this stays linear.
-_TAG = regex.compile(rf"(?i)<(?=[\s\p{{Cf}}/\\]*+{WRAPPER}(?![\w.:-]))")
+# What passes for the tag of the wrapper or a header: any case, wide forms, white space
+# or invisible characters within. No class holds what comes after it, so this is linear.
+_UNSEEN = r"\p{Cf}\p{DI}\u2800"
+_NAME = f"[{_UNSEEN}]*+".join(WRAPPER)
+_TAG = regex.compile(rf"(?i)[<＜](?=[\s{_UNSEEN}/\\]*+{_NAME}(?![\w.:-]))")
 _HEADER = regex.compile(
-    r"(^|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])([ \t\p{Zs}\p{Cf}]*+)"
-    r"(?=\[[ \t]*+\d++[ \t]*+\])"
+    r"(^|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])"
+    rf"([ \t\p{{Zs}}{_UNSEEN}]*+)"
+    rf"(?=[\[［][ \t{_UNSEEN}]*+\d[\d \t{_UNSEEN}]*+[\]］])"
 )
 _NO_XML = regex.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NO_NAME = regex.compile(r"[^A-Za-z0-9_.-]")
