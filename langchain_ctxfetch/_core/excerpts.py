@@ -12,14 +12,24 @@ from langchain_ctxfetch._core.hits import Passage
 from langchain_ctxfetch._core.passages import Scored
 from langchain_ctxfetch._core.picking import cuts_within, pick, quote
 from langchain_ctxfetch._core.sentences import split_passages
-from langchain_ctxfetch._core.structure import blocks, needs
-from langchain_ctxfetch._core.text import GAP_MARK, Span, cut, head, head_tail
+from langchain_ctxfetch._core.structure import blocks, cut_fences, needs
+from langchain_ctxfetch._core.text import (
+    GAP_MARK,
+    MISSING as MISSING_SIGN,
+    Span,
+    cut,
+    head,
+    head_tail,
+)
 
 Strategy: TypeAlias = Literal["full", "highlight", "truncate", "missing", "dropped"]
 Truncation: TypeAlias = Literal["head_tail", "head"]
 
 _COARSE = 600
 """Characters of a passage that is judged as one, where no word was found."""
+
+_FENCE_ROUNDS = 3
+"""How often a cut is moved to make room for the fences that it leaves open."""
 
 _FINE = 200
 """Characters that such a passage has at least."""
@@ -156,8 +166,7 @@ def excerpt(material: Material, room: int, marks: Marks) -> Excerpt:
 
 
 def _truncated(material: Material, room: int, marks: Marks) -> Excerpt:
-    shorten = head_tail if marks.truncation == "head_tail" else head
-    spans, text = shorten(material.text, room, marks.cut)
+    spans, text = _shortened(material.text, room, marks)
     edge = marks.edge if marks.cut and len(marks.edge) < room else ""
     if len(text) == sum(end - start for start, end in spans):
         # There was no room for the mark that counts what is missing.
@@ -170,6 +179,23 @@ def _truncated(material: Material, room: int, marks: Marks) -> Excerpt:
     spans, _ = head(material.text, room - len(edge), "")
     made = _quoted(material, spans, "truncate", marks)
     return made._replace(text=made.text + edge, cut=True)
+
+
+def _shortened(text: str, room: int, marks: Marks) -> tuple[list[Span], str]:
+    """Keep head and tail; the fences of code that is cut stay beside the mark."""
+    shorten = head_tail if marks.truncation == "head_tail" else head
+    held = blocks(text)
+    fences: list[Span] = []
+    for _ in range(_FENCE_ROUNDS):
+        beside = "".join(text[start:end].rstrip("\n") + "\n" for start, end in fences)
+        mark = f"{marks.cut.rstrip()}\n{beside}" if beside else marks.cut
+        spans, made = shorten(text, room, mark)
+        found = cut_fences(spans, held)
+        if found == fences or MISSING_SIGN in beside:
+            break
+        fences = found
+    unmarked = len(made) == sum(end - start for start, end in spans)
+    return spans if unmarked else sorted([*spans, *fences]), made
 
 
 def _with_edges(

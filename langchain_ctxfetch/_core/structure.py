@@ -131,6 +131,30 @@ def needs(
     return needed
 
 
+def cut_fences(spans: Sequence[Span], held: Iterable[Block]) -> list[Span]:
+    """Return the lines that close and open the code in which stretches begin or end.
+
+    Args:
+        spans: What is kept of the text: its head, and its tail if any.
+        held: The blocks of the text.
+
+    Returns:
+        Opening or closing lines that none of the stretches holds though one of them
+        holds a part of the code, in order.
+    """
+    lines: list[Span] = []
+    for block in held:
+        touched = any(a < block.end and block.start < b for a, b in spans)
+        if block.kind == "code" and touched:
+            lines += [
+                line
+                for line in (block.head, block.tail)
+                if line[0] < line[1]
+                and not any(a <= line[0] and line[1] <= b for a, b in spans)
+            ]
+    return lines
+
+
 def with_ends(regions: Sequence[Span], held: Iterable[Block]) -> list[Span]:
     """Return the regions and head and tail of each block that one of them touches."""
     added = [

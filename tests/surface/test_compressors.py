@@ -390,3 +390,22 @@ def test_FR_G17_rows_come_with_their_header() -> None:
 
     assert "| name | length |\n|---|---|" in kept.page_content
     assert "| part 41 | 123 mm |" in kept.page_content
+
+
+@pytest.mark.parametrize("limit", [200, 300, 900])
+@pytest.mark.parametrize("before", ["", "Intro. " * 20])
+def test_FR_G15_truncation_leaves_no_code_fence_open(before: str, limit: int) -> None:
+    """Head and tail of a text full of code, in which nothing answers, are balanced."""
+    code = "".join(f"value_{n} = {n}\n" for n in range(300))
+    text = f"{before}\n~~~python\n{code}~~~\n\nThen:\n\n```sh\n{code}```\nEnd."
+    compressor = ContentPolicyCompressor(threshold=limit, limit=limit)
+    (made,) = compressor.compress_documents([Document(text)], "zebra")
+
+    assert made.metadata["ctxfetch"]["strategy"] == "truncate"
+    assert made.page_content.count("~~~") in {0, 2}
+    assert made.page_content.count("```") in {0, 2}
+    assert len(made.page_content) <= limit
+    assert all(
+        text[start:end].rstrip("\n") in made.page_content
+        for start, end in made.metadata["ctxfetch"]["passages"]
+    )
