@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Required
@@ -19,6 +18,7 @@ from langchain_ctxfetch._bridge import to_document
 from langchain_ctxfetch._core import filters
 from langchain_ctxfetch._core.hits import Hit, told
 from langchain_ctxfetch._core.identity import KeyFunction
+from langchain_ctxfetch._core.numbers import whole
 from langchain_ctxfetch._core.paging import last_page
 from langchain_ctxfetch._core.plan import Source
 from langchain_ctxfetch._core.ranked import Fusion, FusionName
@@ -45,16 +45,6 @@ class HybridQuery(TypedDict, total=False):
     page: int
     k: int
     where: dict[str, Any]
-
-
-def whole(value: object) -> int:
-    """Take any whole number, numpy's too, but no bool."""
-    if isinstance(value, bool):
-        raise ConfigurationError(f"a whole number is needed, not {value!r}")
-    try:
-        return operator.index(value)  # type: ignore[arg-type]  # it says so itself
-    except TypeError:
-        raise ConfigurationError(f"a whole number is needed, not {value!r}") from None
 
 
 WholeNumber = Annotated[int, BeforeValidator(whole)]
@@ -176,6 +166,17 @@ def check_weights(
         raise ConfigurationError("`weights` must leave at least one channel above 0")
 
 
+def check_floors(
+    floors: Mapping[str, float] | None, channels: Sequence[Channel]
+) -> None:
+    _refuse_unknown("channel in `floors`", floors or {}, {c.name for c in channels})
+    for name, floor in (floors or {}).items():
+        if not -INFINITE < floor < INFINITE:
+            raise ConfigurationError(
+                f"`floors` of {name!r} must be a finite number, not {floor!r}"
+            )
+
+
 def weights_of(
     weights: Mapping[str, float] | None,
     channels: Sequence[Channel],
@@ -194,12 +195,18 @@ def weights_of(
 
 
 def sources_of(
-    channels: Sequence[Channel], weights: Mapping[str, float], where: Where | None
+    channels: Sequence[Channel],
+    weights: Mapping[str, float],
+    floors: Mapping[str, float] | None,
+    where: Where | None,
 ) -> Iterator[Source]:
     first_of: dict[int, int] = {}
     for at, channel in enumerate(channels):
         source = Source(
-            channel.name, weights[channel.name], max_depth=channel.max_depth
+            channel.name,
+            weights[channel.name],
+            max_depth=channel.max_depth,
+            floor=(floors or {}).get(channel.name),
         )
         if isinstance(channel, StoreChannel):
             store = first_of.setdefault(id(channel.store), at)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from langchain_core.documents import Document
+
+from langchain_ctxfetch._bridge import to_document
 from langchain_ctxfetch._core.desk import Item
 from langchain_ctxfetch._core.excerpts import Excerpt
 from langchain_ctxfetch._core.fetching import read_length
 from langchain_ctxfetch._core.hits import Hit
+from langchain_ctxfetch._core.plan import Placed
 from langchain_ctxfetch._core.text import Span
 
 
@@ -63,3 +67,20 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - metadata holds anything
     if hasattr(value, "item") and hasattr(value, "dtype"):
         return _plain(value.tolist())
     return value if isinstance(value, str | int | float | None) else str(value)
+
+
+def document_at(place: Placed) -> Document:
+    """Make a document of a place of a ranking, with what is known of it there."""
+    hit = place.hit
+    added = {
+        "v": 1,
+        "score": place.score,
+        "channels": {
+            name: {"rank": rank, "score": score}
+            for name, (rank, score) in place.channels.items()
+        },
+        "content": place.content,
+        "length": hit.length if hit.length is not None else len(hit.text or ""),
+        "passages": [[passage.start, passage.end] for passage in hit.passages],
+    }
+    return to_document(hit, added=added)

@@ -25,13 +25,13 @@ from langchain_core.vectorstores import VectorStore
 from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import override
 
-from langchain_ctxfetch._bridge import to_document
 from langchain_ctxfetch._calls import (
     MOST_K,
     Fields,
     HybridQuery,
     Wanted,
     WholeNumber,
+    check_floors,
     check_k,
     check_page,
     check_weights,
@@ -47,6 +47,7 @@ from langchain_ctxfetch._core.paging import Page, last_page
 from langchain_ctxfetch._core.plan import Placed, Plan
 from langchain_ctxfetch._core.ranked import Fusion, FusionName
 from langchain_ctxfetch._core.retrievers import find_page
+from langchain_ctxfetch._provenance import document_at
 from langchain_ctxfetch._searches import Searches
 from langchain_ctxfetch.errors import ConfigurationError
 from langchain_ctxfetch.ports import Channel, SearchStore, StoreChannel, Where
@@ -69,6 +70,9 @@ class HybridRetriever(BaseRetriever):
         weights: For each channel what its vote counts; 0 leaves it out. By default
             0.75 for a store's keyword and 0.25 for its vector channel in
             `"weighted"`, else 1 each. In round robin only 0 and 1.
+        floors: For channels the least score, on their own scale, that a hit must
+            have: their rankings end at the first hit below it. None by default; where
+            nothing of what a channel found is left, the page has a gap.
         max_window: How many places of the ranking can be paged through.
         filter: What every document must match; fixed, nothing from outside
             replaces or widens it.
@@ -111,6 +115,7 @@ class HybridRetriever(BaseRetriever):
     page: WholeNumber = 1
     fusion: FusionName | Fusion = "round_robin"
     weights: Mapping[str, float] | None = None
+    floors: Mapping[str, float] | None = None
     max_window: WholeNumber = Field(default=100, ge=1)
     filter: Mapping[str, Any] | None = Field(default=None, frozen=True)
     content: Literal["document", "passages"] = "document"
@@ -157,6 +162,7 @@ class HybridRetriever(BaseRetriever):
         check_k(self.k)
         check_page(self.page, self.k, self.max_window)
         check_weights(self.weights, channels, self.fusion)
+        check_floors(self.floors, channels)
         filters.parse(self.filter)
         # Through the back door: assigning would validate again, without end.
         self.__dict__["channels"] = channels
@@ -338,7 +344,7 @@ class HybridRetriever(BaseRetriever):
         channels = [channel for channel in self._channels if weights[channel.name]]
         matching = filters.parse(wanted.where)
         plan = Plan(
-            tuple(sources_of(channels, weights, wanted.where)),
+            tuple(sources_of(channels, weights, self.floors, wanted.where)),
             wanted.page,
             wanted.k,
             self.fusion,
@@ -385,21 +391,5 @@ def _logged(gap: Gap) -> dict[str, str]:
 
 
 def _documents(page: Page[Placed]) -> Page[Document]:
-    documents = tuple(_document(place) for place in page.documents)
+    documents = tuple(document_at(place) for place in page.documents)
     return Page(documents, page.page, page.k, page.last_page, page.end, page.gaps)
-
-
-def _document(place: Placed) -> Document:
-    hit = place.hit
-    added = {
-        "v": 1,
-        "score": place.score,
-        "channels": {
-            name: {"rank": rank, "score": score}
-            for name, (rank, score) in place.channels.items()
-        },
-        "content": place.content,
-        "length": hit.length if hit.length is not None else len(hit.text or ""),
-        "passages": [[passage.start, passage.end] for passage in hit.passages],
-    }
-    return to_document(hit, added=added)

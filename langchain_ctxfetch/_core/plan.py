@@ -43,6 +43,7 @@ class Source:
             request; None for a channel that brings texts with its hits.
         max_depth: The most hits that it can be asked for.
         refusal: Why it cannot be asked this question; None where it can.
+        floor: The least score of a hit that counts; None where any does.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Source:
     store: int | None = None
     max_depth: int | None = None
     refusal: ConfigurationError | None = None
+    floor: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from langchain_ctxfetch._core.delivery import with_text
 from langchain_ctxfetch._core.flow import Failed, Flow, Outcome
@@ -24,6 +25,7 @@ class _Heard:
 
     error: Exception | None = None
     open: bool = True
+    emptied: bool = False
     depth: int = 0
     hits: list[Hit] = field(default_factory=list)
     extra: list[Hit] = field(default_factory=list)
@@ -141,11 +143,13 @@ def _ask(
     if searches:
         outcomes = yield searches
         for search, outcome in zip(searches, outcomes, strict=True):
-            _hear(heard[search.channel], search, outcome)
+            _hear(heard[search.channel], plan.sources[search.channel], search, outcome)
     _raise_if_unanswered(plan, heard)
 
 
-def _hear(channel: _Heard, search: Search, outcome: Outcome[list[Hit]]) -> None:
+def _hear(
+    channel: _Heard, source: Source, search: Search, outcome: Outcome[list[Hit]]
+) -> None:
     if isinstance(outcome, Failed):
         # What it answered before stands: the gap says that it is a part.
         channel.error, channel.open = outcome.error, False
@@ -154,6 +158,20 @@ def _hear(channel: _Heard, search: Search, outcome: Outcome[list[Hit]]) -> None:
     channel.hits = outcome.value[: search.depth]
     channel.extra = outcome.value[search.depth :] if search.complete else []
     channel.open = len(channel.hits) == search.depth
+    if source.floor is not None:
+        _cut_at_floor(channel, source.floor)
+
+
+def _cut_at_floor(channel: _Heard, floor: float) -> None:
+    """End a ranking at its first hit below the floor, so that it stays a beginning."""
+    found = len(channel.hits)
+    channel.hits = list(
+        takewhile(
+            lambda hit: hit.score is not None and hit.score >= floor, channel.hits
+        )
+    )
+    channel.emptied = found > 0 and not channel.hits
+    channel.open = channel.open and len(channel.hits) == found
 
 
 def _within(source: Source, depth: int) -> int:
@@ -206,6 +224,10 @@ def _unheard(plan: Plan, heard: list[_Heard]) -> list[Gap]:
         )
         for source, channel in zip(plan.sources, heard, strict=True)
         if channel.error is not None
+    ] + [
+        Gap(source.name, "partly_searched", f"no hit reaches its floor {source.floor}")
+        for source, channel in zip(plan.sources, heard, strict=True)
+        if channel.emptied
     ]
 
 

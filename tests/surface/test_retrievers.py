@@ -977,3 +977,53 @@ def test_a_retriever_inside_is_never_asked_for_more_than_it_can_give(get) -> Non
     assert len(page.documents) == 1_000
     assert page.complete
     assert page.end == "limit"
+
+
+# --- Floors ---
+
+
+@pytest.mark.parametrize("fusion", ["round_robin", "rrf", "weighted"])
+def test_a_floor_ends_a_ranking(get, fusion) -> None:
+    """Scores are 5, 4, 3, 2, 1: what is below 3 does not count."""
+    wanted = retriever("abcde", floors={"c0": 3}, fusion=fusion)
+    page = get(wanted, "q")
+
+    assert ids(page) == "abc"
+    assert (page.end, page.complete) == ("exhausted", True)
+
+
+def test_a_floor_that_leaves_nothing_is_loud(get) -> None:
+    """The other channel answers, and a gap names the one that was emptied."""
+    page = get(retriever("ab", "cd", floors={"c1": 9}), "q")
+
+    assert ids(page) == "ab"
+    assert [(gap.part, gap.kind) for gap in page.gaps] == [("c1", "partly_searched")]
+
+
+def test_hits_without_a_score_reach_no_floor(get) -> None:
+    """Nobody knows how good they are."""
+    page = get(retriever([Hit("a", "text a")], floors={"c0": 0.1}), "q")
+
+    assert ids(page) == ""
+    assert len(page.gaps) == 1
+
+
+def test_a_channel_that_found_nothing_is_not_emptied(get) -> None:
+    """Its floor has nothing to do with it."""
+    assert get(retriever("", "a", floors={"c0": 1}), "q").complete
+
+
+@given(st.integers(1, 12), st.integers(0, 12), st.sampled_from(["round_robin", "rrf"]))
+def test_pages_with_a_floor_are_the_ranking(k: int, floor: int, fusion) -> None:
+    """Laid end to end they are what one large page holds."""
+    wanted = retriever("abcdefghij", "jklmabc", floors={"c0": floor}, fusion=fusion)
+    pages = all_pages(HybridRetriever.get_page, wanted, k=k)
+
+    assert "".join(map(ids, pages)) == ids(wanted.get_page("q", k=99))
+
+
+@pytest.mark.parametrize("floors", [{"other": 1}, {"c0": float("nan")}])
+def test_wrong_floors_are_refused(floors) -> None:
+    """Unknown channels, and what is no finite number."""
+    with pytest.raises(ValidationError, match="`floors`"):
+        retriever("a", floors=floors)
