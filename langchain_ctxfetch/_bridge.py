@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from langchain_core.documents import Document
+from pydantic import BeforeValidator
 
 from langchain_ctxfetch._core.hits import Hit
+from langchain_ctxfetch._core.numbers import whole
 from langchain_ctxfetch._core.text import clean
 from langchain_ctxfetch.errors import ConfigurationError
 
 METADATA_KEY = "ctxfetch"
 """Where everything stands that this package adds to a document."""
+
+WholeNumber = Annotated[int, BeforeValidator(whole)]
+"""A field that takes whole numbers, numpy's too, but no bool and no text."""
 
 
 def to_hit(document: Document) -> Hit:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Required
+from typing import Any, Required
 
 from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
-from pydantic import BeforeValidator
 
 # Not from typing: pydantic reads this one on Python 3.11 as well.
 from typing_extensions import TypedDict
@@ -45,9 +44,6 @@ class HybridQuery(TypedDict, total=False):
     page: int
     k: int
     where: dict[str, Any]
-
-
-WholeNumber = Annotated[int, BeforeValidator(whole)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import TypedDict, override
 
 from langchain_ctxfetch._answers import Answers
-from langchain_ctxfetch._bridge import added_to, to_document, to_hit
+from langchain_ctxfetch._bridge import WholeNumber, added_to, to_document, to_hit
 from langchain_ctxfetch._core import filters
 from langchain_ctxfetch._core.desk import Policy, Scale
 from langchain_ctxfetch._core.excerpts import Marks, Strategy, Truncation
@@ -124,9 +124,9 @@ class ContentPolicyCompressor(
 
     store: SearchStore | None = None
     filter: Mapping[str, Any] | None = None
-    threshold: int = 3000
-    limit: int | None = 3000
-    max_tokens: int | None = None
+    threshold: WholeNumber = 3000
+    limit: WholeNumber | None = 3000
+    max_tokens: WholeNumber | None = None
     token_counter: Any = None
     renderer: ContextRenderer = Field(default_factory=ContextRenderer)
     truncation: Truncation = "head_tail"

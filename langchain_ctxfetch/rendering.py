@@ -10,6 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.runnables import RunnableConfig, RunnableSerializable
 from pydantic import ConfigDict, model_validator
 
+from langchain_ctxfetch._bridge import WholeNumber
 from langchain_ctxfetch._core.budget import Rooms, fit, size_of
 from langchain_ctxfetch._core.rendering import Entry, Style, render
 from langchain_ctxfetch._core.text import clean, cut
@@ -52,7 +53,7 @@ class ContextRenderer(RunnableSerializable[list[Document], str]):
 
     style: Style = "numbered"
     metadata_keys: tuple[str, ...] = ("title", "source")
-    max_tokens: int | None = None
+    max_tokens: WholeNumber | None = None
     token_counter: Any = None
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)

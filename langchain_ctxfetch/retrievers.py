@@ -25,12 +25,12 @@ from langchain_core.vectorstores import VectorStore
 from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import override
 
+from langchain_ctxfetch._bridge import WholeNumber
 from langchain_ctxfetch._calls import (
     MOST_K,
     Fields,
     HybridQuery,
     Wanted,
-    WholeNumber,
     check_floors,
     check_k,
     check_page,

@@ -312,6 +312,17 @@ def test_a_wrong_input_says_what_is_wrong(given, named) -> None:
         ContentPolicyCompressor().invoke(given)
 
 
+@pytest.mark.parametrize("field", ["max_tokens", "threshold", "limit"])
+@pytest.mark.parametrize("value", [True, "7", 7.0])
+def test_a_size_is_a_whole_number(field: str, value) -> None:
+    """Neither a bool nor a text passes for one; numpy's integers do."""
+    with pytest.raises(ValidationError, match="whole number"):
+        ContentPolicyCompressor(**{field: value})
+
+    made = ContentPolicyCompressor(**{"limit": 9_000, field: np.int64(5_000)})
+    assert getattr(made, field) == 5_000
+
+
 # --- small budgets ---
 
 VALVES = [
