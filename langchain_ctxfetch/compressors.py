@@ -312,7 +312,7 @@ class ContentPolicyCompressor(
     ) -> tuple[list[Document], tuple[Gap, ...]]:
         """Make documents of what is delivered, and log what is not."""
         for gap in made.gaps:
-            _logger.warning("%s: %s: %s", gap.kind, gap.part, gap.reason)
+            _logger.warning("%s", gap)
         delivered = zip(case.hits, case.added, made.excerpts, made.lengths, strict=True)
         documents = [
             to_document(hit, text=each.text, added=added_by(earlier, each, length))

@@ -386,7 +386,7 @@ def _as_parent(config: RunnableConfig) -> Iterator[None]:
 
 
 def _logged(gap: Gap) -> dict[str, str]:
-    _log.warning("%s: %s: %s", gap.part, gap.kind, gap.reason)
+    _log.warning("%s", gap)
     return {"part": gap.part, "kind": gap.kind, "reason": gap.reason}
 
 

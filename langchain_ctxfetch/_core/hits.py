@@ -75,6 +75,9 @@ class Gap:
     kind: GapKind
     reason: str
 
+    def __str__(self) -> str:
+        return f"{self.part}: {self.kind.replace('_', ' ')}: {self.reason}"
+
 
 def told(error: Exception) -> str:
     """Say what an error was, as the reason of a gap.
