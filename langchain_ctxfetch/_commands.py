@@ -2,73 +2,44 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from enum import StrEnum
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pydantic import ValidationError
-from rich.markup import escape
 
 import langchain_ctxfetch as ctxfetch
-from langchain_ctxfetch import _named as named, _terminal as terminal
-from langchain_ctxfetch._core.flow import Ok
-from langchain_ctxfetch._core.text import cut
-from langchain_ctxfetch.errors import (
-    BudgetError,
-    CtxFetchError,
-    StoreError,
+from langchain_ctxfetch import (
+    _named as named,
+    _options as options,
+    _results as results,
+    _terminal as terminal,
 )
+from langchain_ctxfetch._program import NOTHING_FOUND, STORE, Program
+from langchain_ctxfetch.errors import BudgetError
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
 
-    from langchain_ctxfetch import Page, SearchStore
-    from langchain_ctxfetch.compressors import Row
+    from langchain_ctxfetch import (
+        ContextRenderer,
+        HybridRetriever,
+        SearchStore,
+        TokenCounter,
+    )
+    from langchain_ctxfetch._core.ranked import FusionName
+    from langchain_ctxfetch.ports import Where
 
-FOUND, NOTHING_FOUND, USAGE, STORE, BUDGET, INTERRUPTED = 0, 1, 2, 3, 4, 130
-
-ROOM, FEWEST = 150, 3
+ROOM, FEWEST, MOST = 150, 3, 10
 """Tokens that each document of a context should have, and how many come anyway."""
 
-EXCERPT = 300
-"""How much of a document `search` quotes, in characters."""
-
-
-class FusionChoice(StrEnum):
-    """How the rankings of the channels become one."""
-
-    WEIGHTED = "weighted"
-    RRF = "rrf"
-    ROUND_ROBIN = "round_robin"
-
-
-class StyleChoice(StrEnum):
-    """How a context is written."""
-
-    NUMBERED = "numbered"
-    XML = "xml"
-    PLAIN = "plain"
-
-
-StoreOption = Annotated[
-    str,
-    typer.Option(
-        "--store", envvar="CTXFETCH_STORE", metavar="FILE", help="Where the index is."
-    ),
-]
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print JSON, for other programs.")
-]
-QueryArgument = Annotated[str, typer.Argument(metavar="Q", help="What to look for.")]
-DEFAULT_STORE = ".ctxfetch.db"
+WINDOW = 100
+"""How many places of a ranking pages go through."""
 
 app = typer.Typer(
     name="ctxfetch",
+    cls=Program,
     help="Index text files, search them page by page, build a context that fits.",
     no_args_is_help=True,
     add_completion=False,
@@ -105,215 +76,145 @@ def index(
         list[Path], typer.Argument(metavar="PATH…", help="Files and folders.")
     ],
     *,
-    store: StoreOption = DEFAULT_STORE,
-    embedding: Annotated[
-        str | None,
-        typer.Option(
-            metavar="none|openai:NAME",
-            help="Whether to search by meaning too; by default as the store was made.",
-        ),
-    ] = None,
-    as_json: JsonOption = False,
+    store: options.StoreOption = options.DEFAULT_STORE,
+    embedding: options.EmbeddingOption = None,
+    metadata: options.MetadataOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Bring the index in step with the text files below the paths.
 
     Only what changed is written; documents whose file is gone are removed, but only
     below the paths. Hidden files and what `.gitignore` names are passed over.
     """
-    with _exit_codes(), closing(named.writable(store, embedding)) as opened:
-        with terminal.progress_bar() as bar:
-            task = bar.add_task("") if bar else None
-
-            def show(done: int, total: int, path: str) -> None:
-                if bar is not None and task is not None:
-                    shown = escape(terminal.one_line(path))
-                    bar.update(task, completed=done, total=total, description=shown)
-
+    given = named.object_written("--metadata", metadata)
+    with closing(named.writable(store, embedding)) as opened:
+        with terminal.progress_bar() as show:
             # Ids are relative to where the index is: the same from any folder.
             base = Path(store).absolute().parent
-            report = ctxfetch.sync_folder(opened, paths, base=base, progress=show)
-        if as_json:
-            terminal.print_json(**terminal.fields_of(report), documents=len(opened))
-        else:
-            terminal.print_text(f"{report}; {len(opened)} documents in {store}")
-            terminal.print_skipped(report.skipped)
-        for name, reason in report.failed.items():
-            terminal.print_note(f"failed: {name}: {reason}", style="red")
-        if report.failed:
-            raise typer.Exit(STORE)
-        if not len(opened):
-            raise typer.Exit(NOTHING_FOUND)
+            report = ctxfetch.sync_folder(
+                opened, paths, base=base, metadata=given, progress=show
+            )
+        held = len(opened)
+    if as_json:
+        terminal.print_json(**terminal.fields_of(report), documents=held)
+    else:
+        counted = "1 document" if held == 1 else f"{held} documents"
+        terminal.print_text(f"{report}; {counted} in {store}")
+        terminal.print_skipped(report.skipped)
+    if not report.added + report.updated + report.unchanged + len(report.failed):
+        below = ", ".join(map(str, paths))
+        terminal.print_note(f"no text file found under {below}")
+    for name, reason in report.failed.items():
+        terminal.print_note(f"failed: {name}: {reason}", style="red")
+    if report.failed:
+        raise typer.Exit(STORE)
+    if not held:
+        raise typer.Exit(NOTHING_FOUND)
 
 
 @app.command()
 def search(
-    query: QueryArgument,
+    query: options.QueryArgument,
     *,
-    store: StoreOption = DEFAULT_STORE,
-    page: Annotated[int, typer.Option(help="Which page, from 1.")] = 1,
-    k: Annotated[int, typer.Option("-k", "--k", help="Documents on a page.")] = 10,
-    fusion: Annotated[
-        FusionChoice, typer.Option(help="How keyword and vector become one ranking.")
-    ] = FusionChoice.WEIGHTED,
-    where: Annotated[
-        str | None,
-        typer.Option("--filter", metavar="JSON", help="What the metadata must match."),
-    ] = None,
-    as_json: JsonOption = False,
+    store: options.StoreOption = options.DEFAULT_STORE,
+    page: options.PageOption = 1,
+    k: options.SizeOption = 10,
+    max_window: options.WindowOption = WINDOW,
+    fusion: options.FusionOption = "weighted",
+    where: options.FilterOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Show one page of what is found, best first."""
-    with _exit_codes(), closing(named.readable(store)) as opened:
-        retriever = ctxfetch.HybridRetriever.from_store(
-            opened, fusion=fusion.value, content="passages"
-        )
-        found = retriever.get_page(
-            query, page=page, k=k, where=named.filter_written(where)
-        )
+    matching = named.object_written("--filter", where)
+    with closing(named.readable(store)) as opened:
+        retriever = _retriever(opened, fusion, matching, max_window)
+        found = retriever.get_page(query, page=page, k=k)
         if as_json:
             documents = [terminal.document_dict(held) for held in found.documents]
             terminal.print_json(**terminal.fields_of(found) | {"documents": documents})
         else:
-            _print_page(opened, query, found)
+            results.print_page(opened, query, found, where=matching)
+            results.print_end(found)
         terminal.print_gaps(found.gaps)
         if not found.documents:
-            terminal.print_note("nothing found")
-            raise typer.Exit(NOTHING_FOUND)
+            results.end_without_documents(retriever, query, found)
 
 
 @app.command()
 def context(
-    query: QueryArgument,
+    query: options.QueryArgument,
     *,
-    max_tokens: Annotated[
-        int, typer.Option(min=1, help="The most tokens that the context may have.")
-    ],
-    store: StoreOption = DEFAULT_STORE,
-    counter: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Model or encoding whose tokens count; by default an estimate.",
-        ),
-    ] = None,
-    style: Annotated[
-        StyleChoice, typer.Option(help="How the context is written.")
-    ] = StyleChoice.NUMBERED,
-    as_json: JsonOption = False,
+    max_tokens: options.BudgetOption,
+    store: options.StoreOption = options.DEFAULT_STORE,
+    page: options.PageOption = 1,
+    k: options.SizeOption = None,
+    max_window: options.WindowOption = WINDOW,
+    fusion: options.FusionOption = "weighted",
+    where: options.FilterOption = None,
+    counter: options.CounterOption = None,
+    style: options.StyleOption = "numbered",
+    as_json: options.JsonOption = False,
 ) -> None:
-    """Print what answers the query, within a budget of tokens."""
-    with _exit_codes(), closing(named.readable(store)) as opened:
-        tokens = named.counter_named(counter)
-        renderer = ctxfetch.ContextRenderer(style=style.value)
-        compressor = ctxfetch.ContentPolicyCompressor(
-            store=opened, max_tokens=max_tokens, token_counter=tokens, renderer=renderer
-        )
-        retriever = ctxfetch.HybridRetriever.from_store(
-            opened, fusion="weighted", content="passages"
-        )
+    """Print what answers the query, within a budget of tokens.
+
+    Without `-k` it is made of 3 to 10 documents, one for each 150 tokens.
+    """
+    matching = named.object_written("--filter", where)
+    if k is None:
         # Many documents in a small budget would bring a few words each.
-        most = max(FEWEST, min(retriever.k, max_tokens // ROOM))
-        found = retriever.get_page(query, k=most)
+        k = max(FEWEST, min(MOST, max_tokens // ROOM))
+    with closing(named.readable(store)) as opened:
+        tokens = named.counter_named(counter)
+        renderer = ctxfetch.ContextRenderer(style=style)
+        compressor = ctxfetch.ContentPolicyCompressor(
+            store=opened,
+            filter=matching,
+            max_tokens=max_tokens,
+            token_counter=tokens,
+            renderer=renderer,
+        )
+        retriever = _retriever(opened, fusion, matching, max_window)
+        found = retriever.get_page(query, page=page, k=k)
         terminal.print_gaps(found.gaps)
-        if not found.documents:
-            terminal.print_note("nothing found")
-            raise typer.Exit(NOTHING_FOUND)
         made = compressor.compress(found.documents, query)
-        if not made.documents:
-            _fail(f"{max_tokens} tokens have no room for any document", BUDGET)
-        text = renderer.render(made.documents)
+        if found.documents and not made.documents:
+            raise _no_room(max_tokens, found.documents[0], renderer, tokens)
+        text = renderer.render(made.documents) if made.documents else ""
         used = tokens.count(text)
         if as_json:
             documents = [terminal.document_dict(held) for held in made.documents]
+            told = {"documents": documents, "gaps": found.gaps + made.gaps}
             terminal.print_json(
-                **terminal.fields_of(made) | {"documents": documents},
+                **terminal.fields_of(made) | told,
                 context=text,
                 tokens=used,
                 max_tokens=max_tokens,
             )
-        else:
+        elif text:
             terminal.print_text(text)
-            _print_rows(found, made.rows)
+            results.print_rows(found, made.rows)
             terminal.print_note(f"{used} of {max_tokens} tokens")
+        if not found.documents:
+            results.end_without_documents(retriever, query, found)
 
 
-# --- Results ---
-
-
-def _print_page(store: SearchStore, query: str, page: Page[Document]) -> None:
-    """Print place, score, title, source, ranks and best passage of each document."""
-    first = (page.page - 1) * page.k + 1
-    excerpts = _excerpts(store, query, page.documents)
-    for place, (document, excerpt) in enumerate(
-        zip(page.documents, excerpts, strict=True), start=first
-    ):
-        added = document.metadata["ctxfetch"]
-        source = document.metadata.get("source", document.id)
-        title = document.metadata.get("title", source)
-        terminal.print_text(
-            f"{place}. {terminal.one_line(title)}  [{added['score']:.3f}]"
-        )
-        terminal.print_text(
-            f"    {terminal.one_line(source)}  ({terminal.ranks(added['channels'])})"
-        )
-        terminal.print_passage(excerpt)
-    if page.has_more:
-        terminal.print_note(f"page {page.page}; more with --page {page.page + 1}")
-    elif page.documents:
-        terminal.print_note(f"page {page.page}; the last one ({page.end})")
-
-
-def _print_rows(page: Page[Document], rows: Iterable[Row]) -> None:
-    """Print what became of each document of the page."""
-    added = {held.id: held.metadata["ctxfetch"] for held in page.documents}
-    terminal.print_table(
-        ("place", "document", "found by", "strategy", "tokens"),
-        (
-            (
-                row.place,
-                row.id,
-                terminal.ranks(added[row.id]["channels"]),
-                row.strategy,
-                row.tokens,
-            )
-            for row in rows
-        ),
+def _retriever(
+    store: SearchStore, fusion: FusionName, where: Where | None, max_window: int
+) -> HybridRetriever:
+    return ctxfetch.HybridRetriever.from_store(
+        store, fusion=fusion, filter=where, max_window=max_window, content="passages"
     )
 
 
-def _excerpts(
-    store: SearchStore, query: str, documents: Sequence[Document]
-) -> Iterator[str]:
-    """Quote from each document what answers the query, else its beginning."""
-    ids = [str(document.id) for document in documents]
-    outcomes = store.highlight(ids, query, room=EXCERPT)
-    for document, outcome in zip(documents, outcomes, strict=True):
-        found = outcome.value if isinstance(outcome, Ok) else None
-        passages = found.passages if found else ()
-        quoted = " … ".join(passage.text or "" for passage in passages)
-        yield quoted or cut(document.page_content, EXCERPT)
-
-
-@contextmanager
-def _exit_codes() -> Iterator[None]:
-    """Say what went wrong in one sentence, and end with the code for it."""
-    log, handler = logging.getLogger("langchain_ctxfetch"), terminal.NoteHandler()
-    log.addHandler(handler)
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
-    except ValidationError as error:
-        _fail(str(error.errors()[0]["msg"]).removeprefix("Value error, "), USAGE)
-    except BudgetError as error:
-        _fail(str(error), BUDGET)
-    except StoreError as error:
-        _fail(str(error), STORE)
-    except CtxFetchError as error:
-        _fail(str(error), USAGE)
-    finally:
-        log.removeHandler(handler)
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    terminal.print_note(f"ctxfetch: {message}", style="red")
-    raise typer.Exit(code)
+def _no_room(
+    limit: int, first: Document, renderer: ContextRenderer, tokens: TokenCounter
+) -> BudgetError:
+    """Say that not even the source line of the best document has room."""
+    bare = first.model_copy(update={"page_content": ""})
+    needed = tokens.count(renderer.render([bare]))
+    return BudgetError(
+        f"`--max-tokens` {limit} has no room for any document: the source line of the"
+        f" first takes {needed} without any text",
+        limit=limit,
+        needed=needed,
+    )

@@ -29,6 +29,7 @@ SkipReason: TypeAlias = Literal[
     "no regular file",
     "too large",
     "binary",
+    "not UTF-8",
     "blank",
     "unreadable",
     "vanished",
@@ -134,18 +135,14 @@ def read_text(path: str, max_bytes: int) -> ReadText | SkipReason:
         return "unreadable"
     if len(data) > max_bytes:
         return "too large"
-    text = _decoded(data)
-    if text is None:
+    if b"\0" in data:
         return "binary"
-    return ReadText(text, hashlib.sha256(data).hexdigest()) if text.strip() else "blank"
-
-
-def _decoded(data: bytes) -> str | None:
-    """Return bytes as text, without a byte order mark; None where they are none."""
     try:
-        return None if b"\0" in data else data.decode("utf-8-sig")
+        # Without a byte order mark.
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return None
+        return "not UTF-8"
+    return ReadText(text, hashlib.sha256(data).hexdigest()) if text.strip() else "blank"
 
 
 def absolute(path: PathLike) -> str:

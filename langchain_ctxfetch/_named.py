@@ -17,13 +17,12 @@ from langchain_ctxfetch.errors import (
     MissingExtraError,
     StoreError,
 )
-from langchain_ctxfetch.stores._connections import Connections
-from langchain_ctxfetch.stores._opening import Recorded, read_record
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
     from langchain_ctxfetch import SQLiteStore, TokenCounter
+    from langchain_ctxfetch.stores._opening import Recorded
 
 OPENAI = "openai:"
 BUSY_TIMEOUT_S = 30.0
@@ -31,7 +30,7 @@ BUSY_TIMEOUT_S = 30.0
 
 def writable(path: str, embedding: str | None) -> SQLiteStore:
     """Open the index to write it, or make one."""
-    _refuse_address(path)
+    _refuse_no_file(path)
     known = _recorded(path)
     made_with = (known.embedding_id if known else None) or "none"
     wanted = embedding or made_with
@@ -55,7 +54,7 @@ def writable(path: str, embedding: str | None) -> SQLiteStore:
 
 def readable(path: str) -> SQLiteStore:
     """Open the index to read it; by keyword alone where its model cannot be had."""
-    _refuse_address(path)
+    _refuse_no_file(path)
     if not Path(path).exists():
         raise StoreError(
             f"there is no index {path!r}; make one with: ctxfetch index PATH"
@@ -83,6 +82,10 @@ def _recorded(path: str) -> Recorded | None:
     """Return what an index says of itself; None where there is none, or no index."""
     if not Path(path).is_file():
         return None
+    # Here, not above: help and version need no store.
+    from langchain_ctxfetch.stores._connections import Connections  # noqa: PLC0415
+    from langchain_ctxfetch.stores._opening import read_record  # noqa: PLC0415
+
     connections = Connections(path, read_only=True, busy_timeout_s=BUSY_TIMEOUT_S)
     try:
         with closing(connections), connections.reading() as connection:
@@ -96,7 +99,11 @@ def _is_ours(embedding: str) -> bool:
     return embedding == "none" or embedding.startswith(OPENAI)
 
 
-def _refuse_address(store: str) -> None:
+def _refuse_no_file(store: str) -> None:
+    if Path(store).is_dir():
+        raise ConfigurationError(
+            f"`--store` must be the path of a file, but {store!r} is a folder"
+        )
     if store.startswith(("http://", "https://")):
         raise ConfigurationError(
             f"`--store` must be the path of a file, not {store!r}: Elasticsearch is not"
@@ -137,14 +144,14 @@ def counter_named(name: str | None) -> TokenCounter:
     return ctxfetch.token_counter_for(name or None)
 
 
-def filter_written(written: str | None) -> Mapping[str, Any] | None:
-    """Read a filter that is written in JSON."""
+def object_written(option: str, written: str | None) -> Mapping[str, Any] | None:
+    """Read an option that is written as a JSON object."""
     if written is None:
         return None
     try:
-        where = json.loads(written)
+        held = json.loads(written)
     except (ValueError, RecursionError) as error:
-        raise ConfigurationError(f"`--filter` must be JSON: {error}") from error
-    if not isinstance(where, dict):
-        raise ConfigurationError(f"`--filter` must be a JSON object, not {written!r}")
-    return where
+        raise ConfigurationError(f"`{option}` must be JSON: {error}") from error
+    if not isinstance(held, dict):
+        raise ConfigurationError(f"`{option}` must be a JSON object, not {written!r}")
+    return held

@@ -4,30 +4,41 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import shutil
 import sys
-import textwrap
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, fields, is_dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-from rich.table import Table
-from rich.text import Text
+from langchain_ctxfetch.errors import StoreError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from langchain_core.documents import Document
+    from rich.console import Console
 
     from langchain_ctxfetch._core.hits import Gap
+
+# Rich is imported where something is printed with it: help and version are not.
 
 JSON_VERSION = 1
 """Goes up when a key of the output of `--json` changes its meaning or goes away."""
 
 WIDE = 400
 """The width of a table where there is no terminal, in columns."""
+
+NARROW = 80
+"""The width of a passage where there is no terminal, in columns."""
+
+SHOWN_LINES = 3
+"""How many lines of a document's passages are shown."""
+
+PIPE_CLOSED = 141
+"""What a program ends with whose reader has gone: 128 and the number of SIGPIPE."""
 
 SHOWN_PATHS = 5
 """How many paths are named for each reason; the report as JSON has all of them."""
@@ -61,41 +72,75 @@ def one_line(text: object) -> str:
     return " ".join(printable(str(text)).split())
 
 
-def results() -> Console:
-    """Return where results go; nothing in them is taken for markup."""
-    return Console(markup=False, highlight=False, emoji=False)
+def write(text: str) -> None:
+    """Write a result, and see at once whether it arrives."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Who reads has seen enough.
+        drop_unwritten()
+        sys.exit(PIPE_CLOSED)
+    except OSError as error:
+        drop_unwritten()
+        raise StoreError(f"cannot write the results: {error.strerror}") from error
+
+
+def drop_unwritten() -> None:
+    """Let nothing that could not be written fail a second time when Python ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def notes() -> Console:
     """Return where everything else goes: tables, warnings, progress."""
+    from rich.console import Console  # noqa: PLC0415 - see above
+
     return Console(stderr=True, markup=False, highlight=False, emoji=False)
 
 
 def print_text(text: str) -> None:
     """Print a result as it is, lines unbroken."""
-    results().print(printable(text), soft_wrap=True)
+    write(printable(text) + "\n")
 
 
 def print_passage(text: str) -> None:
-    """Print a passage below what it belongs to: in full, wrapped on a terminal."""
-    console = results()
-    shown = one_line(text)
-    if console.is_terminal:
-        width = max(20, console.width - 4)
-        shown = textwrap.fill(shown, width, break_on_hyphens=False)
-    console.print(textwrap.indent(shown, "    "), soft_wrap=True)
+    """Print the beginning of a passage below what it belongs to, wrapped."""
+    from rich.text import Text  # noqa: PLC0415 - see above
+
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else NARROW
+    wrapped = Text(one_line(text)).wrap(notes(), max(20, columns - 6))
+    lines = [line.plain.rstrip() for line in wrapped]
+    if len(lines) > SHOWN_LINES:
+        lines[SHOWN_LINES - 1 :] = [f"{lines[SHOWN_LINES - 1]} …"]
+    write("".join(f"    {line}\n" for line in lines))
 
 
 def print_json(**values: object) -> None:
     """Print a result as JSON, with its version."""
-    # Plain ASCII: then no letter in it can be lost or do anything to a terminal.
-    sys.stdout.write(json.dumps({"version": JSON_VERSION} | values, default=_plain))
-    sys.stdout.write("\n")
+    write(_as_json({"version": JSON_VERSION} | values) + "\n")
+
+
+def _as_json(values: Mapping[str, object]) -> str:
+    """Write JSON whose letters do nothing to a terminal, and none of them lost."""
+    text = json.dumps(values, default=_plain, ensure_ascii=False)
+    try:
+        text.encode(sys.stdout.encoding)
+    except UnicodeEncodeError:
+        return json.dumps(values, default=_plain)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        json.dumps(letter)[1:-1] if _is_control(letter) else letter for letter in text
+    )
 
 
 def print_note(text: str, *, style: str = "") -> None:
     """Print a line to the side."""
-    notes().print(Text(one_line(text), style=style), soft_wrap=True)
+    notes().print(one_line(text), style=style, soft_wrap=True)
 
 
 def print_gaps(gaps: Iterable[Gap]) -> None:
@@ -115,11 +160,13 @@ def print_skipped(skipped: Mapping[str, Sequence[str]]) -> None:
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Print a table to the side."""
+    from rich.table import Table  # noqa: PLC0415 - see above
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(one_line(cell)) for cell in row))
+        table.add_row(*(one_line(cell) for cell in row))
     console = notes()
     if not console.is_terminal:
         # A file has no edge to fold at.
@@ -127,13 +174,31 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     console.print(table)
 
 
-def progress_bar() -> AbstractContextManager[Progress | None]:
-    """Return a bar that vanishes when all is done; none where nobody would see it."""
+@contextmanager
+def progress_bar() -> Iterator[Callable[[int, int, str], None] | None]:
+    """Show a bar that vanishes when all is done; none where nobody would see it."""
     console = notes()
     if not console.is_terminal:
-        return nullcontext()
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
-    return Progress(*columns, console=console, transient=True)
+        yield None
+        return
+    from rich.progress import (  # noqa: PLC0415 - see above
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+    )
+
+    told = TextColumn("{task.description}", markup=False)
+    bar = Progress(
+        BarColumn(), MofNCompleteColumn(), told, console=console, transient=True
+    )
+    with bar:
+        task = bar.add_task("")
+
+        def show(done: int, total: int, path: str) -> None:
+            bar.update(task, completed=done, total=total, description=one_line(path))
+
+        yield show
 
 
 def ranks(channels: Mapping[str, Mapping[str, Any]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 
 
 def main() -> None:
@@ -16,17 +17,15 @@ def main() -> None:
         # A letter that the terminal does not know is no reason to stop.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    try:
-        app = import_module("langchain_ctxfetch._commands").app
-    except ImportError as error:
-        package = str(error.name).partition(".")[0]
-        if package not in {"typer", "rich"}:
-            raise
+    missing = [package for package in ("typer", "rich") if not find_spec(package)]
+    if missing:
         sys.stderr.write(
-            f"ctxfetch: the package {package!r} is missing; install the extra with:"
+            f"ctxfetch: the package {missing[0]!r} is missing; install the extra with:"
             ' pip install "langchain-ctxfetch[cli]"\n'
         )
         sys.exit(2)
+    try:
+        app = import_module("langchain_ctxfetch._commands").app
     except KeyboardInterrupt:
         sys.exit(130)
     app()

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from langchain_ctxfetch._core.hits import Hit
-from langchain_ctxfetch._core.outline import MARKDOWN, title_of
-from langchain_ctxfetch._core.text import clean, cut
+from langchain_ctxfetch._filedocs import (
+    GivenMetadata,
+    MetadataReader,
+    file_document,
+    known_files,
+)
 from langchain_ctxfetch._folders import (
     FoundFile,
     PathLike,
-    ReadText,
     SkippedPath,
     SkipReason,
-    absolute,
     has_text_name,
     id_of,
     is_within,
     path_of,
     read_text,
     walk,
+)
+from langchain_ctxfetch._places import (
+    base_text,
+    given_paths,
+    is_below,
+    own_files,
+    root_of,
 )
 from langchain_ctxfetch._rounds import run_blocking
 from langchain_ctxfetch.errors import ConfigurationError, IngestionError
@@ -37,9 +46,6 @@ MAX_BYTES = 20_000_000
 BATCH_CHARACTERS = 4_000_000
 """A batch is written when it holds this much text, so that memory stays flat."""
 
-MAX_TITLE = 300
-"""The longest title, in characters: it is indexed with every passage."""
-
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Is told how many files are done, how many there are, and the id of the last."""
 
@@ -50,7 +56,8 @@ class SyncReport:
 
     Attributes:
         added: How many documents are new in the store.
-        updated: How many documents were written again, since their file changed.
+        updated: How many documents were written again, since their file or what is
+            added to it changed.
         unchanged: How many files were left as they are stored.
         removed: How many documents were removed, since their file is gone.
         skipped: The paths that were passed over, by reason; those of folders end
@@ -86,6 +93,7 @@ def sync_folder(
     paths: PathLike | Sequence[PathLike],
     *,
     base: PathLike | None = None,
+    metadata: GivenMetadata | None = None,
     max_bytes: int = MAX_BYTES,
     batch_size: int = 100,
     progress: Progress | None = None,
@@ -109,6 +117,10 @@ def sync_folder(
         base: The id of a document is the path of its file relative to this folder,
             or the absolute path where it lies elsewhere. By default the one folder
             that *paths* names, or the folder of the one file.
+        metadata: What every document is given besides what the folder says of it
+            (`source`, `title`, `format`, `modified`, `bytes`, `digest` and `base`,
+            which come first): a mapping, or a function from the path of a file to
+            one. Where it differs from what is stored, the document is written anew.
         max_bytes: The largest file that is read, in bytes.
         batch_size: The most documents that are written in one call.
         progress: Called after each file.
@@ -117,16 +129,25 @@ def sync_folder(
         What was done, and what was not done and why.
 
     Raises:
-        ConfigurationError: If a path does not exist, an argument is out of range, or
-            a run with another *base* wrote documents of the same ids.
+        ConfigurationError: If a path does not exist, an argument is wrong, the
+            metadata of a file cannot be stored, or a run with another *base* wrote
+            documents of the same ids.
         MissingExtraError: If the package `pathspec` is not installed.
         StoreError: If the store as a whole cannot be read or written.
     """
-    given = _given(paths)
-    root = _root(given, base)
+    _check_store(store)
+    given = given_paths(paths)
+    root = root_of(given, base)
     _at_least_one("max_bytes", max_bytes)
     _at_least_one("batch_size", batch_size)
-    run = _Run(store, root, given, max_bytes=max_bytes, batch_size=batch_size)
+    run = _Run(
+        store,
+        root,
+        given,
+        metadata=MetadataReader(metadata),
+        max_bytes=max_bytes,
+        batch_size=batch_size,
+    )
     found = run.find()
     for done, file in enumerate(found, start=1):
         run.take(file)
@@ -140,6 +161,7 @@ async def async_folder(
     paths: PathLike | Sequence[PathLike],
     *,
     base: PathLike | None = None,
+    metadata: GivenMetadata | None = None,
     max_bytes: int = MAX_BYTES,
     batch_size: int = 100,
     progress: Progress | None = None,
@@ -148,20 +170,12 @@ async def async_folder(
     run = partial(
         sync_folder,
         base=base,
+        metadata=metadata,
         max_bytes=max_bytes,
         batch_size=batch_size,
         progress=progress,
     )
     return await run_blocking(run, store, paths)
-
-
-class _Known(NamedTuple):
-    """What the store has of a file, without its text."""
-
-    size: object
-    modified: object
-    digest: object
-    base: object
 
 
 class _Run:
@@ -173,16 +187,18 @@ class _Run:
         root: str,
         given: Sequence[str],
         *,
+        metadata: MetadataReader,
         max_bytes: int,
         batch_size: int,
     ) -> None:
         self._store = store
         self._root = root
         self._given = given
+        self._metadata = metadata
         self._max_bytes = max_bytes
         self._batch_size = batch_size
-        self._base = _base_text(store, root)
-        self._known = dict(_known(store, partial(_is_below, root, given)))
+        self._base = base_text(store, root)
+        self._known = dict(known_files(store, partial(is_below, root, given)))
         self._done: Counter[str] = Counter()
         self._present: set[str] = set()
         self._unread: list[str] = []
@@ -203,7 +219,7 @@ class _Run:
         """Look for the files to read, each once."""
         found: dict[str, FoundFile] = {}
         passed: dict[str, SkippedPath] = {}
-        own = _own_files(self._store)
+        own = own_files(self._store)
         for path in self._given:
             for item in walk(path, max_bytes=self._max_bytes, own=own):
                 if isinstance(item, FoundFile):
@@ -223,8 +239,12 @@ class _Run:
             # Two such names could become the same id.
             self._skip(file.path, "unreadable")
             return
+        given = self._metadata.of(file.path)
         known = self._known.get(name)
-        if known is not None and (file.size, file.modified) == known[:2]:
+        if known is not None and known.given != given:
+            # As if it were not there: what is stored is wrong, whatever the file says.
+            known = None
+        if known is not None and known.is_like(file):
             self._keep(name)
             return
         read = read_text(file.path, self._max_bytes)
@@ -233,9 +253,8 @@ class _Run:
         elif known is not None and known.digest == read.digest:
             self._keep(name)
         else:
-            metadata = _metadata(name, file, read)
-            metadata["base"] = self._base_of(name)
-            self._write(Hit(name, read.text, metadata, length=len(read.text)))
+            base = self._base_of(name)
+            self._write(file_document(name, file, read, base=base, given=given))
 
     def finish(self) -> SyncReport:
         """Write what waits, remove what is gone, and say what was done."""
@@ -321,87 +340,20 @@ def _reason(error: IngestionError) -> str:
     return str(error.errors[0] if error.errors else error)
 
 
-def _metadata(name: str, file: FoundFile, read: ReadText) -> dict[str, object]:
-    """Say what is known of the document of a file, besides its text."""
-    suffix = Path(file.path).suffix.lower()
-    is_markdown = suffix in MARKDOWN
-    title = title_of(read.text) if is_markdown else None
-    return {
-        "source": name,
-        "title": cut(title or clean(Path(file.path).name), MAX_TITLE),
-        "format": "markdown" if is_markdown else suffix.removeprefix(".") or "text",
-        "modified": file.modified,
-        "bytes": file.size,
-        "digest": read.digest,
-    }
-
-
-def _given(paths: PathLike | Sequence[PathLike]) -> list[str]:
-    """Return the absolute paths that were asked for, each of which must exist."""
-    listed: Iterable[PathLike]
-    listed = [paths] if isinstance(paths, str | os.PathLike) else paths
-    given = [absolute(path) for path in listed]
-    if not given:
-        raise ConfigurationError("`paths` must name at least one file or folder")
-    for path in given:
-        if not Path(path).exists():
-            raise ConfigurationError(f"`paths`: there is no file or folder {path!r}")
-    return given
-
-
-def _root(given: Sequence[str], base: PathLike | None) -> str:
-    """Return the folder that ids are relative to."""
-    if base is not None:
-        return absolute(base)
-    if len(given) > 1:
+def _check_store(store: object) -> None:
+    """Refuse what cannot be written to, a path given in its place above all."""
+    if isinstance(store, WritableStore):
+        return
+    if isinstance(store, str | os.PathLike):
         raise ConfigurationError(
-            "`base` must name the folder that ids are relative to, since `paths`"
-            " names several"
+            f"`store` must be a store, not the path {os.fspath(store)!r}: the store"
+            " comes first, then the paths"
         )
-    only = Path(given[0])
-    return str(only if only.is_dir() else only.parent)
+    raise ConfigurationError(
+        f"`store` must be a `WritableStore`, not {type(store).__name__}"
+    )
 
 
 def _at_least_one(argument: str, value: int) -> None:
     if value < 1:
         raise ConfigurationError(f"`{argument}` must be at least 1, not {value!r}")
-
-
-def _is_below(root: str, given: Sequence[str], name: str) -> bool:
-    """Say whether the file of a document lies below one of the paths."""
-    path = path_of(root, name)
-    return any(is_within(path, folder) for folder in given)
-
-
-def _known(
-    store: WritableStore, wanted: Callable[[str], bool]
-) -> Iterator[tuple[str, _Known]]:
-    """Run through the documents that earlier runs wrote, without their text."""
-    keys = ("bytes", "modified", "digest", "base")
-    for name, metadata in store.records(filter={"digest": {"$exists": True}}):
-        # Others may have written documents of their own into the same store.
-        if metadata.get("source") == name and wanted(name):
-            yield name, _Known(*map(metadata.get, keys))
-
-
-def _own_files(store: WritableStore) -> frozenset[str]:
-    """Return the files that the store itself writes, where it has any."""
-    own = _store_file(store)
-    suffixes = ("", "-wal", "-shm", "-journal") if own else ()
-    return frozenset(f"{own}{suffix}" for suffix in suffixes)
-
-
-def _base_text(store: WritableStore, root: str) -> str:
-    """Name the folder of the ids, from the store's own where that is a file.
-
-    So both can be moved together, and the store says nothing of what lies above.
-    """
-    own = _store_file(store)
-    return clean(Path(os.path.relpath(root, own.parent) if own else root).as_posix())
-
-
-def _store_file(store: WritableStore) -> Path | None:
-    path = getattr(store, "path", None)
-    if not isinstance(path, str | os.PathLike) or str(path) == ":memory:":
-        return None
-    return Path(absolute(path))

@@ -21,7 +21,8 @@ def write(path: Path, content: str | bytes) -> Path:
     ("name", "content", "reason"),
     [
         ("a.bin", b"text\0text", "binary"),
-        ("latin.txt", "é".encode("latin-1"), "binary"),
+        ("latin.txt", "é".encode("latin-1"), "not UTF-8"),
+        ("mixed.txt", b"\xff\0", "binary"),
         ("utf16.txt", "text".encode("utf-16"), "binary"),
         ("empty.py", "", "blank"),
         ("blank.md", " \n\t\n", "blank"),
