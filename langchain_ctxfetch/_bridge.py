@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 from langchain_core.documents import Document
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
 from pydantic import BeforeValidator
 
 from langchain_ctxfetch._core.hits import Hit
@@ -91,3 +94,17 @@ def clean_value(value: Any) -> Any:  # noqa: ANN401 - metadata holds anything
     if isinstance(value, list | tuple) and type(value) in {list, tuple}:
         return type(value)(clean_value(held) for held in value)
     return value
+
+
+@contextmanager
+def as_parent(config: RunnableConfig) -> Iterator[None]:
+    """Let runs that begin inside be children of this one.
+
+    Callbacks alone are handed down: the page that this retriever was asked for is no
+    business of a retriever inside it.
+    """
+    token = var_child_runnable_config.set(config)
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)

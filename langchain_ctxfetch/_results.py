@@ -11,7 +11,6 @@ import typer
 from langchain_ctxfetch import _terminal as terminal
 from langchain_ctxfetch._core.flow import Ok
 from langchain_ctxfetch._core.text import cut
-from langchain_ctxfetch._core.words import split_terms
 from langchain_ctxfetch._program import NOTHING_FOUND
 
 if TYPE_CHECKING:
@@ -66,8 +65,6 @@ def end_without_documents(
     if pages:
         counted = "is 1 page" if pages == 1 else f"are {pages} pages"
         note = f"nothing found: page {page.page} is past the last one, there {counted}"
-    elif query.strip() and not any(split_terms(query, str)):
-        note = f"nothing found: {query!r} has no word to search for"
     else:
         note = "nothing found"
     terminal.print_note(note)

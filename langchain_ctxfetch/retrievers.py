@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Self, cast
 
 from langchain_core.callbacks import (
@@ -19,13 +18,12 @@ from langchain_core.callbacks.manager import (
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig, RunnableLambda
-from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.runnables.utils import AnyConfigurableField
 from langchain_core.vectorstores import VectorStore
 from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import override
 
-from langchain_ctxfetch._bridge import WholeNumber
+from langchain_ctxfetch._bridge import WholeNumber, as_parent
 from langchain_ctxfetch._calls import (
     MOST_K,
     Fields,
@@ -47,6 +45,7 @@ from langchain_ctxfetch._core.paging import Page, last_page
 from langchain_ctxfetch._core.plan import Placed, Plan
 from langchain_ctxfetch._core.ranked import Fusion, FusionName
 from langchain_ctxfetch._core.retrievers import find_page
+from langchain_ctxfetch._core.words import split_terms
 from langchain_ctxfetch._provenance import document_at
 from langchain_ctxfetch._searches import Searches
 from langchain_ctxfetch.errors import ConfigurationError
@@ -251,7 +250,7 @@ class HybridRetriever(BaseRetriever):
         wanted = self._wanted(query, config, asked)
 
         def found(_: str, config: RunnableConfig) -> Page[Document]:
-            with _as_parent({"callbacks": config.get("callbacks")}):
+            with as_parent({"callbacks": config.get("callbacks")}):
                 return self._find(wanted)
 
         find = RunnableLambda(found, name=self.get_name())
@@ -272,7 +271,7 @@ class HybridRetriever(BaseRetriever):
         wanted = self._wanted(query, config, asked)
 
         async def found(_: str, config: RunnableConfig) -> Page[Document]:
-            with _as_parent({"callbacks": config.get("callbacks")}):
+            with as_parent({"callbacks": config.get("callbacks")}):
                 return await self._afind(wanted)
 
         find = RunnableLambda(found, name=self.get_name())
@@ -289,7 +288,7 @@ class HybridRetriever(BaseRetriever):
     ) -> list[Document]:
         wanted = wanted or self._wanted(query, None, {})
         child: RunnableConfig = {"callbacks": run_manager.get_child()}
-        with _as_parent(child):
+        with as_parent(child):
             found = self._find(wanted)
         for gap in found.gaps:
             dispatch_custom_event("ctxfetch_gap", _logged(gap), config=child)
@@ -305,7 +304,7 @@ class HybridRetriever(BaseRetriever):
     ) -> list[Document]:
         wanted = wanted or self._wanted(query, None, {})
         child: RunnableConfig = {"callbacks": run_manager.get_child()}
-        with _as_parent(child):
+        with as_parent(child):
             found = await self._afind(wanted)
         for gap in found.gaps:
             await adispatch_custom_event("ctxfetch_gap", _logged(gap), config=child)
@@ -326,13 +325,14 @@ class HybridRetriever(BaseRetriever):
         if not wanted.query.strip():
             return self._blank(wanted)
         plan, searches = self._prepared(wanted)
-        return _documents(drive(find_page(plan), searches.answer))
+        return _documents(drive(find_page(plan), searches.answer), wanted.query)
 
     async def _afind(self, wanted: Wanted) -> Page[Document]:
         if not wanted.query.strip():
             return self._blank(wanted)
         plan, searches = self._prepared(wanted)
-        return _documents(await adrive(find_page(plan), searches.aanswer))
+        page = await adrive(find_page(plan), searches.aanswer)
+        return _documents(page, wanted.query)
 
     def _blank(self, wanted: Wanted) -> Page[Document]:
         gap = Gap("query", "query_not_searchable", "the query is blank")
@@ -371,25 +371,20 @@ class HybridRetriever(BaseRetriever):
         return cast("Sequence[Channel]", self.channels)
 
 
-@contextmanager
-def _as_parent(config: RunnableConfig) -> Iterator[None]:
-    """Let runs that begin inside be children of this one.
-
-    Callbacks alone are handed down: the page that this retriever was asked for is no
-    business of a retriever inside it.
-    """
-    token = var_child_runnable_config.set(config)
-    try:
-        yield
-    finally:
-        var_child_runnable_config.reset(token)
-
-
 def _logged(gap: Gap) -> dict[str, str]:
     _log.warning("%s", gap)
     return {"part": gap.part, "kind": gap.kind, "reason": gap.reason}
 
 
-def _documents(page: Page[Placed]) -> Page[Document]:
+def _documents(page: Page[Placed], query: str) -> Page[Document]:
     documents = tuple(document_at(place) for place in page.documents)
-    return Page(documents, page.page, page.k, page.last_page, page.end, page.gaps)
+    gaps = page.gaps
+    if not documents and not any(split_terms(query, str)):
+        gaps += (
+            Gap(
+                "query",
+                "query_not_searchable",
+                f"{query!r:.80} has no word to search for",
+            ),
+        )
+    return Page(documents, page.page, page.k, page.last_page, page.end, gaps)

@@ -1027,3 +1027,12 @@ def test_wrong_floors_are_refused(floors) -> None:
     """Unknown channels, and what is no finite number."""
     with pytest.raises(ValidationError, match="`floors`"):
         retriever("a", floors=floors)
+
+
+@pytest.mark.parametrize("query", ["???", "🎉 …", "-- // --"])
+def test_a_query_without_a_word_is_told(get, query: str) -> None:
+    """Where nothing is found the gap says why; what another channel found stands."""
+    page = get(retriever(""), query)
+
+    assert [gap.kind for gap in page.gaps] == ["query_not_searchable"]
+    assert get(retriever("a"), query).complete
