@@ -112,7 +112,8 @@ def fences(text: str) -> Iterator[tuple[int, int, tuple[int, int]]]:
         closes it; a fence that nothing closes goes to the end of the text.
     """
     fence, begin, length = "", 0, len(text)
-    if "```" not in text and "~~~" not in text:
+    # One sign is found far faster than three.
+    if not any(sign in text and sign * 3 in text for sign in "`~"):
         return
     for match in _CANDIDATE.finditer(text):
         if not match["fence"]:

@@ -20,7 +20,7 @@ from langchain_ctxfetch._core.outline import fences
 from langchain_ctxfetch._core.sentences import LONGEST, sentences
 from langchain_ctxfetch._core.text import Span
 
-_RULE = re.compile(r"^[ \t>|:-]{3,}$", re.MULTILINE)  # below the header of a table
+_RULE = re.compile(r"\n([ \t>|:-]{3,})(?=\n|\Z)")  # below the header of a table
 _DELIMITERS = "\t;|,"
 _FEWEST_ROWS = 4  # lines of delimited text, header included
 _SAMPLE_ROWS = 50  # lines that are looked at
@@ -202,18 +202,20 @@ def _line_end(text: str, start: int) -> int:
 
 def _ruled(text: str, code: Sequence[Block]) -> Iterator[Block]:
     """Yield the tables with a rule below the header, outside of code."""
+    if "|" not in text:
+        return
     begins = [block.start for block in code]
     done = 0
     for rule in _RULE.finditer(text):
-        if rule.start() <= done or not {"|", "-"} <= set(rule.group()):
+        if rule.start() < done or not {"|", "-"} <= set(rule[1]):
             continue
-        start = text.rfind("\n", 0, rule.start() - 1) + 1
+        start = text.rfind("\n", 0, rule.start()) + 1
         if "|" not in text[start : rule.start()]:
             continue
         inside = bisect_right(begins, start) - 1
         if inside >= 0 and start < code[inside].end:
             continue
-        head = _line_end(text, rule.start())
+        head = _line_end(text, rule.start(1))
         done = end = _last_row(text, head)
         yield Block("table", start, end, (start, head), (end, end))
 

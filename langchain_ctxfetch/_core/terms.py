@@ -190,6 +190,8 @@ def find_pairs(folded: str, first: Sequence[int], second: Sequence[int]) -> list
     >>> find_pairs("valve-77, valve 78", [0, 10], [6])
     [0]
     """
+    if not second:
+        return []
     wanted = set(second)
     return [
         place
