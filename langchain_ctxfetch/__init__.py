@@ -70,6 +70,9 @@ if TYPE_CHECKING:
     from langchain_ctxfetch.retrievers import (
         HybridRetriever as HybridRetriever,
     )
+    from langchain_ctxfetch.stores._optimizing import (
+        Optimized as Optimized,
+    )
     from langchain_ctxfetch.stores.langchain import (
         RetrieverChannel as RetrieverChannel,
         VectorStoreChannel as VectorStoreChannel,
@@ -126,6 +129,7 @@ _ROOMS = {
     ),
     "langchain_ctxfetch.rendering": ("ContextRenderer", "render_context"),
     "langchain_ctxfetch.retrievers": ("HybridRetriever",),
+    "langchain_ctxfetch.stores._optimizing": ("Optimized",),
     "langchain_ctxfetch.stores.langchain": ("RetrieverChannel", "VectorStoreChannel"),
     "langchain_ctxfetch.stores.sqlite": ("SQLiteStore", "StoreStats"),
     "langchain_ctxfetch.tokens": (

@@ -91,14 +91,15 @@ def _stemmer(name: str) -> Callable[[str], str]:
         return _as_it_is
     import snowballstemmer  # noqa: PLC0415 - see `_algorithms`
 
-    snowball = snowballstemmer.stemmer(name)
-    # A Snowball stemmer works on a buffer of its own: one word at a time.
-    lock = threading.Lock()
+    # A Snowball stemmer works on a buffer of its own: one for each thread, since a
+    # lock could be held by another thread while the process forks.
+    of_thread = threading.local()
 
     @functools.lru_cache(_MOST_WORDS)
     def stem(word: str) -> str:
-        with lock:
-            stemmed: str = snowball.stemWord(word)
+        if not hasattr(of_thread, "snowball"):
+            of_thread.snowball = snowballstemmer.stemmer(name)
+        stemmed: str = of_thread.snowball.stemWord(word)
         return stemmed
 
     return stem

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from contextlib import closing
 from importlib import import_module
@@ -80,7 +81,7 @@ def readable(path: str) -> SQLiteStore:
 
 def _recorded(path: str) -> Recorded | None:
     """Return what an index says of itself; None where there is none, or no index."""
-    if not Path(path).is_file():
+    if not os.path.isfile(path):  # noqa: PTH113 - Path raises on a name too long
         return None
     # Here, not above: help and version need no store.
     from langchain_ctxfetch.stores._connections import Connections  # noqa: PLC0415

@@ -6,7 +6,7 @@ import math
 import operator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from uuid import UUID
 
 from langchain_ctxfetch._core.text import clean
@@ -119,6 +119,8 @@ def normalised(value: object) -> Scalar | None:
 
 
 def _moment(value: date) -> Scalar:
+    if value != value:  # noqa: PLR0124 - pandas' NaT is a datetime, and equals nothing
+        return math.nan
     try:
         return moment_text(value)
     except OverflowError:
@@ -143,12 +145,26 @@ def _numpy_scalar(value: object) -> Scalar | None:
     if getattr(value, "shape", None) != ():
         return None
     kind = getattr(getattr(value, "dtype", None), "kind", None)
-    if kind == "b":
-        return bool(value)
-    if kind in {"i", "u"}:
-        return int(str(value))
+    read = _NUMPY.get(kind) if isinstance(kind, str) else None
+    return None if read is None else read(value)
+
+
+def _numpy_moment(value: Any) -> Scalar:  # noqa: ANN401 - numpy is not known here
+    # In microseconds: of nanoseconds numpy itself would make a bare number.
+    moment = value.astype("datetime64[us]").tolist()
+    return moment_text(moment) if isinstance(moment, datetime) else math.nan
+
+
+_NUMPY: dict[str, Callable[[object], Scalar]] = {
+    "b": bool,
+    "i": lambda value: int(str(value)),
+    "u": lambda value: int(str(value)),
     # By its text, so that a single-precision 1.1 is the 1.1 that was written.
-    return float(str(value)) if kind == "f" else None
+    "f": lambda value: float(str(value)),
+    "M": _numpy_moment,
+    "U": lambda value: clean(str(value)),
+}
+"""How a numpy scalar, or an array of one, becomes plain, by the kind of its type."""
 
 
 def _comparable(value: Scalar) -> bool:

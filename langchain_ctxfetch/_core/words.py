@@ -39,6 +39,7 @@ _SPACELESS = (
 _IDEOGRAPH = re.compile(
     "[\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 )
+_BEGINS_SPACELESS = re.compile(f"[{_SPACELESS}]")
 _RUN = re.compile(f"([{_SPACELESS}]+)|[^{_SPACELESS}]+")
 _HYPHEN = re.compile("[-\u2010\u2011]")
 _POSSESSIVE = re.compile(r"['\u2019]s\b")
@@ -105,6 +106,15 @@ def split_terms(
                 terms += parts
                 stopped += dropped
     return terms, stopped
+
+
+def is_word(term: str) -> bool:
+    """Say whether a term is a word, not a piece of a run without spaces.
+
+    >>> is_word("cat"), is_word("東京")
+    (True, False)
+    """
+    return not _BEGINS_SPACELESS.match(term)
 
 
 def _runs(text: str) -> Iterator[tuple[str, bool]]:

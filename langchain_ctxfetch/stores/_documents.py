@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from langchain_ctxfetch._core.hits import Hit
@@ -15,8 +15,8 @@ from langchain_ctxfetch.stores._sql import chunked
 _PAGE = 500
 
 
-def names_of(ids: Sequence[str]) -> list[str]:
-    """Return ids as they are stored.
+def names_of(ids: object) -> list[str]:
+    """Return the ids that are asked for.
 
     >>> names_of(["a", "b"])
     ['a', 'b']
@@ -25,14 +25,45 @@ def names_of(ids: Sequence[str]) -> list[str]:
         ids: A list of texts; a single text is none.
 
     Returns:
-        The ids, clean.
+        The ids.
 
     Raises:
         ConfigurationError: If *ids* is something else.
     """
-    if isinstance(ids, str) or not all(isinstance(name, str) for name in ids):
-        raise ConfigurationError(f"`ids` must be a list of texts, not {ids!r:.100}")
-    return [clean(name) for name in ids]
+    wrong = ConfigurationError(f"`ids` must be a list of texts, not {ids!r:.100}")
+    if isinstance(ids, str) or not isinstance(ids, Iterable):
+        raise wrong
+    names = list(ids)
+    if not all(isinstance(name, str) for name in names):
+        raise wrong
+    return names
+
+
+def check_id(name: object) -> None:
+    """Refuse what cannot name a document.
+
+    Args:
+        name: What a document brings; None where one is to be made.
+
+    Raises:
+        ConfigurationError: If it is no text, empty, or holds what cannot be stored:
+            cleaned as texts are, it could become the name of another document.
+    """
+    if name is None:
+        return
+    if not isinstance(name, str):
+        raise ConfigurationError(f"an id must be text, not {name!r:.100}")
+    if not name:
+        raise ConfigurationError("an id must not be empty; None has one made")
+    if not _storable([name]):
+        raise ConfigurationError(
+            f"an id must not hold NUL or lone surrogates, as {name!r:.100} does"
+        )
+
+
+def _storable(ids: Iterable[str]) -> list[str]:
+    """Return the ids that a document can have; the others name nothing."""
+    return [name for name in ids if clean(name) == name]
 
 
 def read_ids(connection: sqlite3.Connection, ordinals: Sequence[int]) -> dict[int, str]:
@@ -66,7 +97,7 @@ def read_documents(
 def read_by_ids(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, Hit]:
     """Return the documents of these ids that exist, with text and metadata."""
     found: dict[str, Hit] = {}
-    for marks, part in chunked(ids):
+    for marks, part in chunked(_storable(ids)):
         rows = connection.execute(
             f"select id, length, text, metadata from documents where id in ({marks})",  # noqa: S608 - question marks
             part,
@@ -84,12 +115,15 @@ def read_page(
         " order by ordinal limit ?",
         (after, _PAGE),
     )
-    return [(ordinal, id_, _metadata(id_, metadata)) for ordinal, id_, metadata in rows]
+    return [
+        (int(ordinal), str(id_), _metadata(id_, metadata))
+        for ordinal, id_, metadata in rows
+    ]
 
 
 def ordinals_of(connection: sqlite3.Connection, ids: Sequence[str]) -> Iterator[int]:
     """Yield the ordinals of the documents of these ids that exist."""
-    for marks, part in chunked(ids):
+    for marks, part in chunked(_storable(ids)):
         rows = connection.execute(
             f"select ordinal from documents where id in ({marks})",  # noqa: S608 - question marks
             part,
@@ -106,21 +140,31 @@ def all_ordinals(connection: sqlite3.Connection) -> list[int]:
 
 
 def _stored(
-    id_: str, length: int, text: str | None = None, metadata: str | None = None
+    id_: object, length: object, text: object = None, metadata: object = None
 ) -> Hit:
-    held = {} if metadata is None else _metadata(id_, metadata)
-    return Hit(id_, text, held, length=length)
+    """Return a row as a hit; SQLite keeps values of any type in any column."""
+    if not isinstance(id_, str) or not isinstance(length, int):
+        raise _damaged("row", id_)
+    if text is None:
+        return Hit(id_, None, length=length)
+    if not isinstance(text, str) or len(text) != length:
+        raise _damaged("text", id_)
+    return Hit(id_, text, _metadata(id_, metadata), length=length)
 
 
-def _metadata(id_: str, written: str) -> dict[str, Any]:
+def _metadata(id_: str, written: object) -> dict[str, Any]:
     """Read metadata as it was written; anything else is damage."""
     try:
-        held = json.loads(written)
-    except (TypeError, ValueError):
+        held = json.loads(str(written))
+    except (TypeError, ValueError, RecursionError):
         held = None
     if not isinstance(held, dict):
-        raise StoreCorruptError(
-            f"the metadata of the document {id_!r} is damaged; restore a copy of the "
-            "file or index the document anew"
-        )
+        raise _damaged("metadata", id_)
     return held
+
+
+def _damaged(part: str, id_: object) -> StoreCorruptError:
+    return StoreCorruptError(
+        f"the {part} of the document {id_!r:.100} is damaged; restore a copy of the"
+        " file or index the document anew"
+    )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
-from uuid import uuid4
 
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
@@ -13,18 +13,15 @@ from langchain_core.vectorstores import VectorStore
 from langchain_ctxfetch._bridge import to_document, to_hit
 from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch.errors import ConfigurationError
-from langchain_ctxfetch.ports import StoreChannel, Where
+from langchain_ctxfetch.ports import SearchStore, StoreChannel, Where, WritableStore
 from langchain_ctxfetch.stores._probes import Found, Probe
 
 
-class DocumentStore(VectorStore):
-    """Keep whole documents, and find them by their passages."""
+class DocumentStore(VectorStore, SearchStore, WritableStore):
+    """Keep whole documents, and find them by their passages.
 
-    # What a store has to provide.
-
-    @abstractmethod
-    def channel_names(self) -> Sequence[str]:
-        """Return the channels that this store can serve, the preferred one first."""
+    A store of ours provides both ports and what follows here.
+    """
 
     @abstractmethod
     def put(self, documents: Sequence[Hit], *, batch_size: int = 100) -> list[str]:
@@ -35,42 +32,6 @@ class DocumentStore(VectorStore):
         self, documents: Sequence[Hit], *, batch_size: int = 100
     ) -> list[str]:
         """Same as `put`, but asynchronously."""
-
-    @abstractmethod
-    def remove(
-        self,
-        ids: Sequence[str] | None = None,
-        *,
-        filter: Where | None = None,  # noqa: A002 - LangChain's word
-    ) -> int:
-        """Remove the documents named or matched; return how many there were."""
-
-    @abstractmethod
-    async def aremove(
-        self,
-        ids: Sequence[str] | None = None,
-        *,
-        filter: Where | None = None,  # noqa: A002
-    ) -> int:
-        """Same as `remove`, but asynchronously."""
-
-    @abstractmethod
-    def fetch(
-        self,
-        ids: Sequence[str],
-        *,
-        filter: Where | None = None,  # noqa: A002
-    ) -> list[Hit]:
-        """Bring text and metadata of the documents that exist and match."""
-
-    @abstractmethod
-    async def afetch(
-        self,
-        ids: Sequence[str],
-        *,
-        filter: Where | None = None,  # noqa: A002
-    ) -> list[Hit]:
-        """Same as `fetch`, but asynchronously."""
 
     @abstractmethod
     def _find(self, probe: Probe) -> list[Found]:
@@ -94,7 +55,7 @@ class DocumentStore(VectorStore):
         Raises:
             ConfigurationError: If the store cannot serve it.
         """
-        return StoreChannel(self, name)  # type: ignore[arg-type]  # every subclass is a SearchStore
+        return StoreChannel(self, name)
 
     def add_documents(
         self,
@@ -107,8 +68,10 @@ class DocumentStore(VectorStore):
         """Store documents; one of the same id is replaced.
 
         Args:
-            documents: Whole documents: the store cuts them into passages itself.
-            ids: What names them; by default their own ids, or new ones.
+            documents: Whole documents: the store cuts them into passages itself. Of
+                several with one id the last is stored.
+            ids: What names them; by default their own ids, or new ones. An id is any
+                text that is not empty and holds no NUL and no lone surrogate.
             batch_size: The most documents that are written at once.
             **kwargs: There are none; LangChain's signature asks for them.
 
@@ -221,22 +184,19 @@ class DocumentStore(VectorStore):
 
 
 def named(documents: Sequence[Document], ids: Sequence[str | None] | None) -> list[Hit]:
-    """Return documents as hits, each with an id."""
-    documents = list(documents)
-    names = [document.id for document in documents] if ids is None else list(ids)
-    if len(names) != len(documents):
+    """Return documents as hits, with the ids given or else their own."""
+    hits = [to_hit(document) for document in documents]
+    if ids is None:
+        return hits
+    names = list(ids)
+    if len(names) != len(hits):
         raise ConfigurationError(
-            f"`ids` must be one for each of {len(documents)} documents, not"
-            f" {len(names)}"
+            f"`ids` must be one for each of {len(hits)} documents, not {len(names)}"
         )
     return [
-        _with_id(to_hit(document), name or document.id or str(uuid4()))
-        for document, name in zip(documents, names, strict=True)
+        hit if name is None else replace(hit, id=name)
+        for hit, name in zip(hits, names, strict=True)
     ]
-
-
-def _with_id(hit: Hit, name: str) -> Hit:
-    return Hit(name, hit.text, hit.metadata, length=hit.length)
 
 
 def as_documents(

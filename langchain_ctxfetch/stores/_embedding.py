@@ -6,9 +6,11 @@ import warnings
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeAlias
 
+import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from langchain_ctxfetch._core.flow import Failed, Flow, Ok, Outcome
+from langchain_ctxfetch._core.numbers import whole_from
 from langchain_ctxfetch._core.text import clean, floor_boundary
 from langchain_ctxfetch.errors import ConfigurationError, StoreError
 from langchain_ctxfetch.ports import SearchRequest
@@ -101,9 +103,45 @@ def aembed_with(
 
 
 def questions(requests: Iterable[SearchRequest]) -> list[str]:
-    """Return the questions of a round that need a vector, each once."""
+    """Return the questions of a round that need a vector, each once.
+
+    Args:
+        requests: The round.
+
+    Returns:
+        The questions, without the blank ones.
+
+    Raises:
+        ConfigurationError: If a request has no text or no depth.
+    """
+    requests = list(requests)
+    for each in requests:
+        check_query(each.query)
+        whole_from(0, "depth", each.depth)
     asked = (each.query for each in requests if each.channel == "vector")
     return list(dict.fromkeys(query for query in asked if query.strip()))
+
+
+def check_query(query: object) -> None:
+    """Refuse a question that is no text."""
+    if not isinstance(query, str):
+        raise ConfigurationError(f"`query` must be a text, not {query!r:.100}")
+
+
+def read_vector(given: object) -> Vector | None:
+    """Return a vector as plain numbers; None where it is none.
+
+    >>> read_vector([1, 2]), read_vector(None), read_vector([[1]])
+    ([1.0, 2.0], None, None)
+    """
+    try:
+        row = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        return None
+    if row.ndim != 1 or not row.size or not np.isfinite(row).all():
+        return None
+    plain: Vector = row.tolist()
+    return plain
 
 
 def embed_question(embedding: Embeddings | None, query: str) -> Outcome[Vector]:
@@ -111,7 +149,7 @@ def embed_question(embedding: Embeddings | None, query: str) -> Outcome[Vector]:
     if embedding is None:
         return Failed(_no_embedding())
     try:
-        return Ok(embedding.embed_query(clean(query)))
+        return _read(embedding.embed_query(clean(query)))
     except Exception as error:  # noqa: BLE001 - a model may raise anything
         return Failed(_not_embedded(error))
 
@@ -121,9 +159,16 @@ async def aembed_question(embedding: Embeddings | None, query: str) -> Outcome[V
     if embedding is None:
         return Failed(_no_embedding())
     try:
-        return Ok(await embedding.aembed_query(clean(query)))
+        return _read(await embedding.aembed_query(clean(query)))
     except Exception as error:  # noqa: BLE001 - a model may raise anything
         return Failed(_not_embedded(error))
+
+
+def _read(given: object) -> Outcome[Vector]:
+    vector = read_vector(given)
+    if vector is None:
+        raise ValueError(f"a list of finite numbers is needed, not {given!r:.100}")
+    return Ok(vector)
 
 
 def _no_embedding() -> ConfigurationError:

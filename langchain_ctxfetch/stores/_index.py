@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import sqlite3
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from operator import attrgetter
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from langchain_ctxfetch.stores._layout import Columns, Layout, Totals, lay_out
-from langchain_ctxfetch.stores._postings import Counts, Integers, Mask, Rows, decode
+from langchain_ctxfetch.stores._nearest import WordTable, near
+from langchain_ctxfetch.stores._postings import (
+    Counts,
+    Integers,
+    Mask,
+    Rows,
+    decode,
+    ranges,
+)
 
+_MOST_WORDS = 4_096  # unknown words of questions whose nearest ones are remembered
 _WASTE = 10_000  # dead rows in memory that are put up with, however few live
 
 
@@ -34,32 +42,60 @@ class Batch:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Segment:
     """Hold one block of postings, its rows resolved to passages and titles.
 
     Attributes:
         block: The number of the block in the file.
-        first_row: The first row that it knows.
         terms: Sorted by code point.
         offsets: Where the run of each term begins, and the end of the last.
         codes: A passage each, or -1 - document for a title.
         counts: How often the term stands there.
+        places: At which places, as many as the counts say.
+        place_offsets: Where the places of each term begin, and the end of the last.
     """
 
     block: int
-    first_row: int
     terms: list[str]
     offsets: Integers
     codes: Rows
     counts: Counts
+    places: Counts
+    place_offsets: Integers
+
+    @cached_property
+    def words(self) -> WordTable:
+        """Return what finds terms that are nearly a word; made when first asked."""
+        return WordTable.of(self.terms)
 
     def run(self, term: str) -> slice:
         """Return where the postings of a term stand; an empty slice for none."""
+        i = self._number(term)
+        return slice(int(self.offsets[i]), int(self.offsets[i + 1])) if i >= 0 else _NO
+
+    def places_in(self, term: str, wanted: Mask) -> tuple[Rows | Integers, Counts]:
+        """Return the wanted passages that hold a term, and each place of it there."""
+        number = self._number(term)
+        if number < 0:
+            return _NOTHING
+        run = slice(int(self.offsets[number]), int(self.offsets[number + 1]))
+        codes = self.codes[run]
+        at = np.flatnonzero(wanted[codes])
+        if not len(at):
+            return _NOTHING
+        counts = self.counts[run]
+        ends = np.cumsum(counts, dtype=np.int64)[at] + self.place_offsets[number]
+        held = counts[at].astype(np.int64)
+        return np.repeat(codes[at], held), self.places[ranges(ends - held, ends)]
+
+    def _number(self, term: str) -> int:
         i = bisect_left(self.terms, term)
-        if i == len(self.terms) or self.terms[i] != term:
-            return slice(0, 0)
-        return slice(int(self.offsets[i]), int(self.offsets[i + 1]))
+        return i if i < len(self.terms) and self.terms[i] == term else -1
+
+
+_NO = slice(0, 0)
+_NOTHING = np.empty(0, np.int64), np.empty(0, np.uint8)
 
 
 @dataclass(frozen=True)
@@ -88,6 +124,16 @@ class Index:
         return Totals.of(self.layout, self.living)
 
     @cached_property
+    def near(self) -> Callable[[str, int], list[tuple[int, str]]]:
+        """Return what finds the terms near a word, and remembers what was asked."""
+
+        @lru_cache(_MOST_WORDS)
+        def found(word: str, limit: int) -> list[tuple[int, str]]:
+            return near((segment.words for segment in self.segments), word, limit)
+
+        return found
+
+    @cached_property
     def all_live(self) -> bool:
         """Say whether no document in memory is gone."""
         return bool(self.living.all())
@@ -101,6 +147,24 @@ class Index:
         return (
             np.concatenate([segment.codes[run] for segment, run in found]),
             np.concatenate([segment.counts[run] for segment, run in found]),
+        )
+
+    def places(self, term: str, wanted: Mask) -> tuple[Integers, Integers]:
+        """Return passages and places of a term.
+
+        Args:
+            term: The term.
+            wanted: Which passages to look at, then false for each document.
+
+        Returns:
+            For each time that the term stands in one of them, the passage and the
+            place in it, counted in terms; both rise.
+        """
+        found = [segment.places_in(term, wanted) for segment in self.segments]
+        passages, places = zip(_NOTHING, *found, strict=True)
+        return (
+            np.concatenate(passages).astype(np.int64),
+            np.concatenate(places).astype(np.int64),
         )
 
 
@@ -202,19 +266,17 @@ def _segments(
 ) -> tuple[Segment, ...]:
     """Keep the blocks that are known, and read the others."""
     held = {segment.block: segment for segment in known.segments}
-    stored = [block for (block,) in connection.execute("select block from blocks")]
+    stored = connection.execute("select block from blocks order by first_row")
     place = _Placement(batches, layout)
-    segments = [
+    return tuple(
         held[block] if block in held else _load(connection, block, place)
-        for block in stored
-    ]
-    return tuple(sorted(segments, key=attrgetter("first_row")))
+        for (block,) in stored.fetchall()
+    )
 
 
 def _load(connection: sqlite3.Connection, number: int, place: _Placement) -> Segment:
-    first_row, *blobs = connection.execute(
-        "select first_row, terms, offsets, rows, counts from blocks where block = ?",
-        (number,),
+    blobs = connection.execute(
+        "select terms, offsets, rows, counts from blocks where block = ?", (number,)
     ).fetchone()
     block = decode(*blobs)
     position, known = place.positions(block.rows)
@@ -222,24 +284,33 @@ def _load(connection: sqlite3.Connection, number: int, place: _Placement) -> Seg
     codes = place.layout.code[position] if len(place.layout.code) else position
     segment = Segment(
         number,
-        first_row,
         block.terms,
         block.offsets,
         codes.astype(np.int32),
         block.counts,
+        block.places,
+        _running(block.counts)[block.offsets],
     )
     return segment if known is None else _without(segment, ~known)
 
 
 def _without(segment: Segment, gone: Mask) -> Segment:
     """Drop the postings of rows whose batch does not exist any more."""
-    kept = np.concatenate([[0], np.cumsum(~gone)])
+    offsets = _running(~gone)[segment.offsets]
+    counts = segment.counts[~gone]
     return replace(
         segment,
-        offsets=kept[segment.offsets],
+        offsets=offsets,
         codes=segment.codes[~gone],
-        counts=segment.counts[~gone],
+        counts=counts,
+        places=segment.places[np.repeat(~gone, segment.counts)],
+        place_offsets=_running(counts)[offsets],
     )
+
+
+def _running(numbers: Counts | Mask) -> Integers:
+    """Return the sums of the first 0, 1, ... numbers."""
+    return np.concatenate([[0], np.cumsum(numbers, dtype=np.int64)])
 
 
 class _Placement:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from langchain_ctxfetch.errors import StoreError, StoreMismatchError
+from langchain_ctxfetch.errors import (
+    ConfigurationError,
+    StoreError,
+    StoreMismatchError,
+)
 from langchain_ctxfetch.stores._connections import MEMORY, Connections
 from langchain_ctxfetch.stores._sql import APPLICATION_ID, SCHEMA, SCHEMA_VERSION
-from langchain_ctxfetch.stores._vectors import Matrix, unit_vectors
+from langchain_ctxfetch.stores._vectors import Matrix, refuse_dimension
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,45 @@ class Recorded:
     language: str
     embedding_id: str | None
     dimension: int | None
+
+
+def path_of(path: object) -> str:
+    """Return a path as text, once it may be that of a store.
+
+    >>> path_of(":memory:")
+    ':memory:'
+
+    Args:
+        path: What a caller gave.
+
+    Returns:
+        The path as it was given.
+
+    Raises:
+        ConfigurationError: If it is no path.
+        StoreError: If no file can be there.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise ConfigurationError(f"`path` must be a text or a path, not {path!r:.100}")
+    text = os.fspath(path)
+    if not isinstance(text, str):
+        raise ConfigurationError(f"`path` must be a path of text, not {path!r:.100}")
+    if text == MEMORY:
+        return text
+    if "\0" in text:
+        raise StoreError(f"{text!r:.100}: the name of a file cannot hold NUL")
+    try:
+        file = Path(text).absolute()
+        is_other = file.exists() and not file.is_file()
+    except OSError as error:
+        raise StoreError(
+            f"{text:.100}: cannot be opened: {error.strerror}", errors=(error,)
+        ) from error
+    if is_other:
+        raise StoreError(
+            f"{text:.100}: is no file but a folder or a device", store=text
+        )
+    return text
 
 
 def open_store(
@@ -64,8 +107,16 @@ def open_store(
 
 def read_record(connection: sqlite3.Connection) -> Recorded:
     """Read what the file says of itself."""
-    meta = dict(connection.execute("select key, value from meta"))
-    return Recorded(meta["language"], meta.get("embedding_id"), meta.get("dimension"))
+    meta: dict[str, object] = dict(connection.execute("select key, value from meta"))
+    language, model = meta["language"], meta.get("embedding_id")
+    dimension = meta.get("dimension")
+    if (
+        not isinstance(language, str)
+        or not isinstance(model, str | None)
+        or not isinstance(dimension, int | None)
+    ):
+        raise TypeError(f"{meta} is no record of a store")
+    return Recorded(language, model, dimension)
 
 
 def record(connection: sqlite3.Connection, key: str, value: str | int) -> None:
@@ -73,23 +124,33 @@ def record(connection: sqlite3.Connection, key: str, value: str | int) -> None:
     connection.execute("insert or replace into meta values (?, ?)", (key, value))
 
 
-def checked_vectors(
-    connection: sqlite3.Connection, vectors: Sequence[Sequence[float]] | None, path: str
-) -> Matrix | None:
-    """Return vectors as they are stored, and note their dimension if it is new.
+def refuse_other_model(recorded: Recorded, embedding_id: str | None, path: str) -> None:
+    """Raise an error where a file was given another model after it was opened."""
+    if recorded.embedding_id != embedding_id:
+        raise StoreMismatchError(
+            f"{path}: has vectors of {recorded.embedding_id!r} by now, not of"
+            f" {embedding_id!r}; open it anew with that `embedding`",
+            store=path,
+        )
+
+
+def check_vectors(
+    connection: sqlite3.Connection,
+    vectors: Matrix | None,
+    embedding_id: str | None,
+    path: str,
+) -> None:
+    """Refuse vectors that do not fit those of the file; note the first dimension.
 
     Args:
         connection: Within a transaction that may write.
         vectors: One for each passage; None where the store was given no embedding.
+        embedding_id: The model that they come from.
         path: What errors call the store.
-
-    Returns:
-        A row for each passage; None where the store has no vectors.
 
     Raises:
         StoreMismatchError: If there are vectors in the file, and these are others or
             none.
-        StoreError: If they are no vectors.
     """
     recorded = read_record(connection)
     if vectors is None:
@@ -99,11 +160,12 @@ def checked_vectors(
                 " `embedding` to add documents",
                 store=path,
             )
-        return None
-    matrix = unit_vectors(vectors, recorded.dimension)
-    if len(matrix) and recorded.dimension is None:
-        record(connection, "dimension", matrix.shape[1])
-    return matrix
+        return
+    refuse_other_model(recorded, embedding_id, path)
+    if len(vectors) and recorded.dimension is None:
+        record(connection, "dimension", vectors.shape[1])
+    elif len(vectors):
+        refuse_dimension(vectors.shape[1], recorded.dimension)
 
 
 def _refuse_foreign_file(path: str) -> None:
@@ -203,6 +265,7 @@ def _check_settings(
     )
     raise StoreMismatchError(
         f"{path}: {made}, not from {embedding_id!r}; open it with the same model (or"
-        " the same `embedding_id`) or index the documents anew",
+        " the same `embedding_id`), index the documents anew, or open it without an"
+        " `embedding` and call `reembed` with this one",
         store=path,
     )

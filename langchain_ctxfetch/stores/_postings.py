@@ -1,4 +1,4 @@
-"""The keyword index on disk: which rows hold a term, and how often.
+"""The keyword index on disk: which rows hold a term, how often, and at which places.
 
 Rows are numbered once and for all in the order of writing; a row is a passage or the
 title of a document. Postings stand in *blocks*. Each write adds a small one, and eight
@@ -10,7 +10,7 @@ a search reads them, and dropped by the next merge.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TypeAlias
 
@@ -28,6 +28,9 @@ FAN_IN = 8
 MOST_POSTINGS = 2_000_000
 """Postings of one block, so that a merge needs little memory however large the file."""
 
+_WIDTHS = (1, 2, 4, 8)  # bytes of a number
+_UNFIT = "a block of the keyword index does not fit together"
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -38,26 +41,31 @@ class Block:
         offsets: Where the run of each term begins, and the end of the last.
         rows: The rows that hold the term, rising within a run.
         counts: How often each of them holds it.
+        places: Where, counted in terms of the row from 0: of the first row as many
+            as it has counts, rising, then of the next.
     """
 
     terms: list[str]
     offsets: Integers
     rows: Rows
     counts: Counts
+    places: Counts
 
     def __len__(self) -> int:
         return len(self.rows)
 
 
 def build(rows: Sequence[Sequence[str]]) -> Block:
-    """Count the terms of each row.
+    """Count and place the terms of each row.
 
     >>> block = build([["b", "a", "b"], ["b"]])
     >>> block.terms, block.offsets.tolist(), block.rows.tolist(), block.counts.tolist()
     (['a', 'b'], [0, 1, 3], [0, 0, 1], [1, 2, 1])
+    >>> block.places.tolist()
+    [1, 0, 2, 0]
 
     Args:
-        rows: The terms of each row, with repeats.
+        rows: The terms of each row in their order, with repeats.
 
     Returns:
         Their postings; rows are numbered from 0.
@@ -66,8 +74,11 @@ def build(rows: Sequence[Sequence[str]]) -> Block:
     terms = sorted(set(seen))
     number = {term: i for i, term in enumerate(terms)}
     of_seen = np.fromiter(map(number.__getitem__, seen), np.int64, len(seen))
-    at_row = np.repeat(np.arange(len(rows)), [len(row) for row in rows])
+    sizes = np.array([len(row) for row in rows], np.int64)
+    at_row = np.repeat(np.arange(len(rows)), sizes)
+    place = ranges(np.zeros(len(rows), np.int64), sizes)
     pairs = of_seen * len(rows) + at_row
+    place = place[np.argsort(pairs, kind="stable")]
     pairs, counts = np.unique(pairs, return_counts=True)
     of_term, rows_of_terms = np.divmod(pairs, max(1, len(rows)))
     return Block(
@@ -75,13 +86,13 @@ def build(rows: Sequence[Sequence[str]]) -> Block:
         _offsets(of_term, len(terms)),
         rows_of_terms.astype(np.int32),
         _narrow(counts),
+        _narrow(place),
     )
 
 
 def shift(block: Block, by: int) -> Block:
     """Return the block with every row number raised by *by*."""
-    rows = (block.rows + by).astype(np.int32)
-    return Block(block.terms, block.offsets, rows, block.counts)
+    return replace(block, rows=(block.rows + by).astype(np.int32))
 
 
 def merge(blocks: Sequence[Block], living: Mask, first_row: int) -> Block:
@@ -99,16 +110,19 @@ def merge(blocks: Sequence[Block], living: Mask, first_row: int) -> Block:
     number = {term: i for i, term in enumerate(union)}
     of_term = np.concatenate([_numbered(block, number) for block in blocks])
     rows = np.concatenate([block.rows for block in blocks])
-    counts = np.concatenate([block.counts for block in blocks])
-    kept = living[rows - first_row]
-    of_term, rows, counts = of_term[kept], rows[kept], counts[kept]
+    counts = np.concatenate([block.counts for block in blocks]).astype(np.int64)
+    places = np.concatenate([block.places for block in blocks])
+    kept = np.flatnonzero(living[rows - first_row])
     # Stable: blocks come in the order of their rows, and so stay the runs.
-    order = np.argsort(of_term, kind="stable")
+    order = kept[np.argsort(of_term[kept], kind="stable")]
     of_term = of_term[order]
     used = np.unique(of_term)
     offsets = _offsets(np.searchsorted(used, of_term), len(used))
     terms = [union[i] for i in used.tolist()]
-    return Block(terms, offsets, rows[order], _narrow(counts[order]))
+    begin = (np.cumsum(counts) - counts)[order]
+    counts = counts[order]
+    places = places[ranges(begin, begin + counts)]
+    return Block(terms, offsets, rows[order], _narrow(counts), _narrow(places))
 
 
 def groups(sizes: Sequence[int], most: int = MOST_POSTINGS) -> list[tuple[int, int]]:
@@ -134,24 +148,41 @@ def groups(sizes: Sequence[int], most: int = MOST_POSTINGS) -> list[tuple[int, i
     return [*found, (first, len(sizes))]
 
 
+def ranges(starts: Integers, ends: Integers) -> Integers:
+    """Return the whole numbers of several ranges, one after another.
+
+    >>> ranges(np.array([5, 2]), np.array([7, 3])).tolist()
+    [5, 6, 2]
+    """
+    sizes = ends - starts
+    before = np.cumsum(sizes) - sizes
+    return np.repeat(starts - before, sizes) + np.arange(int(sizes.sum()))
+
+
 def encode(block: Block) -> tuple[bytes, bytes, bytes, bytes]:
-    """Write terms, offsets, rows and counts of a block as bytes, little-endian."""
+    """Write a block as bytes, little-endian: terms, offsets, rows, and the numbers.
+
+    The numbers are counts and after them places, all of one width, which stands in
+    the last byte.
+    """
+    numbers = _narrow(np.concatenate([block.counts, block.places]))
+    width = numbers.dtype.itemsize
     return (
         "\n".join(block.terms).encode(),
         block.offsets.astype("<i4").tobytes(),
         block.rows.astype("<i4").tobytes(),
-        block.counts.astype(block.counts.dtype.newbyteorder("<")).tobytes(),
+        numbers.astype(f"<u{width}").tobytes() + bytes([width]),
     )
 
 
-def decode(terms: bytes, offsets: bytes, rows: bytes, counts: bytes) -> Block:
+def decode(terms: bytes, offsets: bytes, rows: bytes, numbers: bytes) -> Block:
     """Read what `encode` has written.
 
     Args:
         terms: One to a line.
         offsets: Of the run of each term, and the end of the last.
         rows: Of all runs.
-        counts: One for each row, in the width that its size tells.
+        numbers: A count for each row, then the places.
 
     Returns:
         The block.
@@ -162,18 +193,18 @@ def decode(terms: bytes, offsets: bytes, rows: bytes, counts: bytes) -> Block:
     ends = np.frombuffer(offsets, "<i4").astype(np.int64)
     # Some stemmers make nothing of a word, so no text may still be one term.
     words = terms.decode().split("\n") if len(ends) > 1 else []
-    numbers = np.frombuffer(rows, "<i4")
-    width = len(counts) // max(1, len(numbers))
-    read = Block(
-        words,
-        ends,
-        numbers.astype(np.int32, copy=False),
-        np.frombuffer(counts, f"<u{width or 1}"),
-    )
-    whole = len(read.offsets) == len(words) + 1 and read.offsets[-1] == len(numbers)
-    if not whole or len(read.counts) != len(numbers):
-        raise ValueError("a block of the keyword index does not fit together")
-    return read
+    of_runs = np.frombuffer(rows, "<i4").astype(np.int32, copy=False)
+    width = numbers[-1] if numbers else 0
+    if width not in _WIDTHS:
+        raise ValueError(_UNFIT)
+    read = np.frombuffer(numbers, f"<u{width}", (len(numbers) - 1) // width)
+    counts, places = read[: len(of_runs)], read[len(of_runs) :]
+    held = [len(words), len(of_runs), len(of_runs), len(places)]
+    # A count of 0 is none: numbers cut short must not pass for others.
+    told = [len(ends) - 1, ends[-1], np.count_nonzero(counts), counts.sum()]
+    if held != told:
+        raise ValueError(_UNFIT)
+    return Block(words, ends, of_runs, counts, places)
 
 
 def _numbered(block: Block, number: dict[str, int]) -> Integers:
@@ -187,6 +218,6 @@ def _offsets(of_term: Integers, terms: int) -> Integers:
 
 
 def _narrow(counts: npt.NDArray[np.integer]) -> Counts:
-    """Return counts in the smallest type: nearly always one byte."""
+    """Return counts or places in the smallest type: nearly always one byte."""
     largest = int(counts.max(initial=0))
     return counts.astype(np.min_scalar_type(largest))

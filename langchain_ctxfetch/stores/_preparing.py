@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 import numpy as np
@@ -300,10 +300,22 @@ def _plain(value: object) -> object:
         return _ordered(value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
+    kind, shape = _kind_of(value)
+    if kind == "m" and not shape:
+        raise TypeError("a length of time has no place in JSON")
+    if kind in {"m", "M"}:
+        # As numbers they would not say what they count.
+        return list(cast("Iterable[object]", value))
     as_list: Callable[[], object] | None = getattr(value, "tolist", None)
     if as_list is not None:
         return as_list()
     raise TypeError(f"a {type(value).__name__} has no place in JSON")
+
+
+def _kind_of(value: object) -> tuple[str, object]:
+    """Return of a numpy value the letter of its type, and its shape."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    return str(kind), getattr(value, "shape", ())
 
 
 def _ordered(values: set[Any] | frozenset[Any]) -> list[Any]:

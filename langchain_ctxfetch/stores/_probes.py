@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -11,34 +11,24 @@ import numpy.typing as npt
 
 from langchain_ctxfetch._core.flow import Outcome
 from langchain_ctxfetch._core.hits import Hit
-from langchain_ctxfetch.ports import SearchRequest, Where
+from langchain_ctxfetch.ports import SearchRequest
 
 Unit: TypeAlias = Literal["documents", "passages"]
 """Whether results are whole documents or single passages."""
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
-    """Ask one channel for its best documents or passages.
+class Probe(SearchRequest):
+    """Be a request with what a store adds inside.
 
     Attributes:
-        channel: `"keyword"` or `"vector"`.
-        query: The text asked; blank where only a vector is known.
-        depth: The most results wanted.
-        where: Only documents that match it are searched.
-        bodies: Whether text and metadata are wanted.
-        complete: See `SearchRequest`.
+        bodies: As in a request, but wanted by default.
         unit: What a result is.
         vector: The query's vector, or the error that making it ended with; None for
             a channel that needs none.
     """
 
-    channel: str
-    query: str
-    depth: int
-    where: Where | None = None
     bodies: bool = True
-    complete: bool = False
     unit: Unit = "documents"
     vector: Outcome[Sequence[float]] | None = None
 
@@ -53,15 +43,8 @@ class Probe:
         cls, request: SearchRequest, vector: Outcome[Sequence[float]] | None
     ) -> Probe:
         """Return the probe that answers a request of a round."""
-        return cls(
-            request.channel,
-            request.query,
-            request.depth,
-            request.where,
-            bodies=request.bodies,
-            complete=request.complete,
-            vector=vector,
-        )
+        names = [each.name for each in fields(SearchRequest)]
+        return cls(**{name: getattr(request, name) for name in names}, vector=vector)
 
 
 @dataclass(frozen=True, slots=True)

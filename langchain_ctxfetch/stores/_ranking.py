@@ -1,10 +1,11 @@
-"""Exact BM25 over passages and sections.
+"""Exact BM25 over passages and sections: the first part of the keyword ranking.
 
 A document's score is that of its best section plus half that of its best passage,
 each by BM25 with Lucene's idf (k1 = 1.5, b = 0.75) among its own kind: numbers of
 passages or sections, how many hold a term, and mean lengths are those of all living
 documents. Exact means equal to evaluating that for every document. Only postings of
-the terms asked for are touched.
+the terms asked for are touched. What words next to each other add stands in
+`_adjacency`, what is done about words that nobody wrote in `_unknown`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -24,9 +25,12 @@ from langchain_ctxfetch.stores._layout import (
     TITLE_IN_SECTION,
     Layout,
 )
-from langchain_ctxfetch.stores._postings import Integers, Mask
+from langchain_ctxfetch.stores._postings import Integers, Mask, ranges
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+
+_Counted: TypeAlias = tuple[Integers, Integers]
+"""Places, and how often something stands there."""
 
 K1 = 1.5
 B = 0.75
@@ -47,10 +51,12 @@ class Scores:
     Attributes:
         documents: The score of each document; 0 where no term is found.
         passages: The score of each passage.
+        rarity: The idf of each term among passages; only terms that are found.
     """
 
     documents: Floats
     passages: Floats
+    rarity: Mapping[str, float] = field(default_factory=dict)
 
 
 def term_weights(terms: Sequence[str]) -> dict[str, int]:
@@ -63,7 +69,7 @@ def term_weights(terms: Sequence[str]) -> dict[str, int]:
     return dict(list(weights.items())[:MOST_TERMS])
 
 
-def keyword_scores(index: Index, weights: Mapping[str, float]) -> Scores:
+def bm25_scores(index: Index, weights: Mapping[str, float]) -> Scores:
     """Score every document for weighted terms.
 
     Args:
@@ -76,19 +82,21 @@ def keyword_scores(index: Index, weights: Mapping[str, float]) -> Scores:
     layout, totals = index.layout, index.totals
     passages = np.zeros(len(layout.passage_document))
     sections = np.zeros(len(layout.section_document))
+    rarity: dict[str, float] = {}
     for term, weight in weights.items():
         found = _Occurrences.of(index, term)
         if not found:
             continue
         at, counts = found.in_passages(layout)
         norm = _norms(layout.passage_terms[at], totals.passage_terms)
-        gain = weight * _idf(totals.passages, len(at)) * (K1 + 1)
+        rarity[term] = _idf(totals.passages, len(at))
+        gain = weight * rarity[term] * (K1 + 1)
         passages[at] += gain * counts / (counts + norm)
         at, counts = found.in_sections(layout)
         norm = _norms(layout.section_terms[at], totals.section_terms)
         gain = weight * _idf(totals.sections, len(at)) * (K1 + 1)
         sections[at] += gain * counts / (counts + norm)
-    return Scores(_documents(layout, passages, sections), passages)
+    return Scores(_documents(layout, passages, sections), passages, rarity)
 
 
 def best_positions(scores: Floats, eligible: Mask, depth: int) -> Integers:
@@ -160,23 +168,24 @@ class _Occurrences:
         """Return the passages that hold the term, and how often with the title."""
         if not len(self.titles):
             return self.passages, self.counts
-        total = np.zeros(len(layout.passage_document), np.int64)
-        total[self.passages] = self.counts
-        self._add_titles(total, layout.first_passage, TITLE_IN_PASSAGE)
-        at = np.flatnonzero(total)
-        return at, total[at]
+        titled = self._of_titles(layout.first_passage, TITLE_IN_PASSAGE)
+        return _summed(len(layout.start), (self.passages, self.counts), titled)
 
     def in_sections(self, layout: Layout) -> tuple[Integers, Integers]:
         """Return the sections that hold the term, and how often with the title."""
-        if not len(self.titles) and len(self.passages) * _DENSE < len(layout.start):
-            return self._in_few_sections(layout)
-        running = np.zeros(len(layout.start) + 1, np.int64)
-        running[self.passages + 1] = self.counts
-        np.cumsum(running, out=running)
-        total = running[layout.section_end] - running[layout.section_first]
-        self._add_titles(total, layout.first_section, TITLE_IN_SECTION)
-        at = np.flatnonzero(total)
-        return at, total[at]
+        if len(self.passages) * _DENSE < len(layout.start):
+            own = self._in_few_sections(layout)
+        else:
+            running = np.zeros(len(layout.start) + 1, np.int64)
+            running[self.passages + 1] = self.counts
+            np.cumsum(running, out=running)
+            total = running[layout.section_end] - running[layout.section_first]
+            at = np.flatnonzero(total)
+            own = at, total[at]
+        if not len(self.titles):
+            return own
+        titled = self._of_titles(layout.first_section, TITLE_IN_SECTION)
+        return _summed(len(layout.section_end), own, titled)
 
     def _in_few_sections(self, layout: Layout) -> tuple[Integers, Integers]:
         """Look only at the sections around the passages that hold the term."""
@@ -184,25 +193,28 @@ class _Occurrences:
         first = np.searchsorted(layout.section_end, self.passages, side="right")
         past = np.searchsorted(layout.section_first, self.passages, side="right")
         first = np.maximum(first, np.concatenate([[0], past[:-1]]))
-        at = _ranges(first, past)
+        at = ranges(first, past)
         running = np.concatenate([[0], np.cumsum(self.counts)])
         upto = np.searchsorted(self.passages, layout.section_end[at])
         before = np.searchsorted(self.passages, layout.section_first[at])
         return at, running[upto] - running[before]
 
-    def _add_titles(self, total: Integers, first: Integers, share: int) -> None:
-        """Add what the titles give to each stretch of their documents."""
+    def _of_titles(self, first: Integers, share: int) -> _Counted:
+        """Return what the titles give to each stretch of their documents."""
         starts, ends = first[self.titles], first[self.titles + 1]
-        total[_ranges(starts, ends)] += share * np.repeat(
-            self.title_counts, ends - starts
-        )
+        return ranges(starts, ends), share * np.repeat(self.title_counts, ends - starts)
 
 
-def _ranges(starts: Integers, ends: Integers) -> Integers:
-    """Return the whole numbers of several ranges, one after another."""
-    sizes = ends - starts
-    before = np.cumsum(sizes) - sizes
-    return np.repeat(starts - before, sizes) + np.arange(int(sizes.sum()))
+def _summed(length: int, one: _Counted, other: _Counted) -> _Counted:
+    """Add up two lists of places with counts, out of so many places."""
+    at = np.concatenate([one[0], other[0]])
+    counts = np.concatenate([one[1], other[1]])
+    if len(at) * _DENSE < length:
+        where, which = np.unique(at, return_inverse=True)
+        return where, np.bincount(which, counts, len(where)).astype(np.int64)
+    total = np.bincount(at, counts, length).astype(np.int64)
+    where = np.flatnonzero(total)
+    return where, total[where]
 
 
 def _idf(total: int, holding: int) -> float:

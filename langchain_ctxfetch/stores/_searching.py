@@ -18,12 +18,14 @@ from langchain_ctxfetch.errors import (
     CtxFetchError,
     StoreCorruptError,
 )
+from langchain_ctxfetch.stores._adjacency import BEST_PASSAGES
 from langchain_ctxfetch.stores._documents import (
     read_documents,
     read_ids,
 )
 from langchain_ctxfetch.stores._filtering import MaskCache
 from langchain_ctxfetch.stores._index import EMPTY, Index, follow
+from langchain_ctxfetch.stores._keyword import keyword_scores
 from langchain_ctxfetch.stores._opening import read_record
 from langchain_ctxfetch.stores._postings import Mask
 from langchain_ctxfetch.stores._probes import Found, Probe
@@ -31,8 +33,6 @@ from langchain_ctxfetch.stores._ranking import (
     Floats,
     Scores,
     best_positions,
-    keyword_scores,
-    term_weights,
 )
 from langchain_ctxfetch.stores._vectors import (
     Matrix,
@@ -42,9 +42,6 @@ from langchain_ctxfetch.stores._vectors import (
     unit_vectors,
 )
 from langchain_ctxfetch.stores._writing import read_counter
-
-BEST_PASSAGES = 3
-"""How many passages a hit remembers."""
 
 
 class Searcher:
@@ -123,13 +120,15 @@ class Searcher:
             return Failed(error)
 
     def _rank(self, view: _View, probe: Probe) -> _Ranking:
+        passing = view.passing(probe)
         match probe.channel:
             case "keyword":
-                weights = term_weights(self._query_terms(probe.query))
-                scores = keyword_scores(view.index, weights)
-                return view.ranking(probe, scores, positive=True)
+                terms = self._query_terms(probe.query)
+                scores = keyword_scores(view.index, terms, passing, view.in_order)
+                return view.ranking(probe, scores, passing, floor=0.0)
             case "vector":
-                return view.ranking(probe, view.similarities(probe), positive=False)
+                scores = view.similarities(probe, passing)
+                return view.ranking(probe, scores, passing, floor=-np.inf)
             case other:
                 raise ConfigurationError(
                     f"`channel` must be 'keyword' or 'vector', not {other!r}"
@@ -147,13 +146,13 @@ class _Ranking:
     Attributes:
         scores: Of every document and passage.
         passing: Which documents may be shown at all.
-        positive: Whether a score of 0 means that nothing was found.
+        floor: The score of what is not found at all.
         best: The results wanted, best first: documents or passages.
     """
 
     scores: Scores
     passing: Mask
-    positive: bool
+    floor: float
     best: Sequence[int]
 
 
@@ -167,7 +166,7 @@ class _View:
     masks: MaskCache
     ids: dict[int, str] = field(default_factory=dict)
 
-    def similarities(self, probe: Probe) -> Scores:
+    def similarities(self, probe: Probe, passing: Mask) -> Scores:
         """Return the cosine of every passage, and the best of every document."""
         layout = self.index.layout
         nothing = np.full(len(layout.start), -np.inf)
@@ -178,7 +177,7 @@ class _View:
         if self.matrix is None or not len(self.matrix):
             return Scores(np.full(len(layout.documents), -np.inf), nothing)
         vector = unit_vectors([given], self.matrix.shape[1])[0]
-        eligible = self.passing(probe)[layout.passage_document]
+        eligible = passing[layout.passage_document]
         found = cosines(self.matrix, vector, eligible)
         return Scores(best_of_documents(layout, found), found.astype(np.float64))
 
@@ -192,22 +191,23 @@ class _View:
         mask = self.masks.passing(self.connection, parsed, documents, index.version)
         return mask & index.living
 
-    def ranking(self, probe: Probe, scores: Scores, *, positive: bool) -> _Ranking:
+    def ranking(
+        self, probe: Probe, scores: Scores, passing: Mask, *, floor: float
+    ) -> _Ranking:
         """Cut the best results out of the scores."""
-        passing = self.passing(probe)
-        floor = 0.0 if positive else -np.inf
         if probe.unit == "documents":
             eligible = passing & (scores.documents > floor)
             at = best_positions(scores.documents, eligible, probe.depth)
-            best = self._in_order(at.tolist(), scores.documents)
+            best = self.in_order(at.tolist(), scores.documents)
         else:
             eligible = passing[self.index.layout.passage_document]
             eligible &= scores.passages > floor
             at = best_positions(scores.passages, eligible, probe.depth)
             best = self._passages_in_order(at.tolist(), scores.passages)
-        return _Ranking(scores, passing, positive, best[: max(0, probe.depth)])
+        return _Ranking(scores, passing, floor, best[: max(0, probe.depth)])
 
-    def _in_order(self, documents: Sequence[int], scores: Floats) -> list[int]:
+    def in_order(self, documents: Sequence[int], scores: Floats) -> list[int]:
+        """Return documents by falling scores, equal ones by id."""
         ids = self.ids_of(documents)
         return sorted(documents, key=lambda at: (-scores[at], ids[at]))
 
@@ -233,16 +233,15 @@ class _View:
         found = {at for other in others for at in other.best} - set(own.best)
         allowed = sorted(at for at in found if own.passing[at])
         known = [at for at in allowed if np.isfinite(own.scores.documents[at])]
-        return self._in_order(known, own.scores.documents)
+        return self.in_order(known, own.scores.documents)
 
     def best_passages(self, ranking: _Ranking, document: int) -> list[int]:
         """Return the best passages of a document, best first."""
         span = self.index.layout.passages_of(document)
-        floor = 0.0 if ranking.positive else -np.inf
         # Most documents have a few passages, for which plain lists are faster.
         scores = ranking.scores.passages[span].tolist()
         best = nlargest(BEST_PASSAGES, range(len(scores)), key=scores.__getitem__)
-        return [span.start + at for at in best if scores[at] > floor]
+        return [span.start + at for at in best if scores[at] > ranking.floor]
 
     def document_results(
         self, probe: Probe, ranking: _Ranking, documents: Sequence[int]

@@ -56,7 +56,7 @@ create table blocks (             -- the keyword index; see `_postings`
     terms blob not null,
     offsets blob not null,
     rows blob not null,
-    counts blob not null
+    counts blob not null          -- how often, then at which places
 );
 insert into meta values ('version', 0), ('next_document', 1), ('next_row', 0);
 pragma application_id = {APPLICATION_ID};

@@ -39,17 +39,15 @@ def unit_vectors(vectors: Sequence[Sequence[float]], dimension: int | None) -> M
         StoreError: If a vector holds NaN or infinity, or is no list of numbers.
         StoreMismatchError: If a vector has another number of numbers.
     """
-    dimension = dimension or (len(vectors[0]) if len(vectors) else 0)
-    for vector in vectors:
-        if len(vector) != dimension:
-            raise StoreMismatchError(
-                f"the `embedding` gave a vector of {len(vector)} numbers where"
-                f" {dimension} were expected; a store keeps to one model"
-            )
     try:
-        wide = np.asarray(vectors, np.float64).reshape(len(vectors), dimension)
+        sizes = [len(vector) for vector in vectors]
+        for size in sizes:
+            refuse_dimension(size, dimension or sizes[0])
+        wide = np.asarray(vectors, np.float64).reshape(len(sizes), -1 if sizes else 0)
     except (TypeError, ValueError) as error:
         raise StoreError("the `embedding` gave no lists of numbers") from error
+    if sizes and wide.shape[1] != (dimension or sizes[0]):
+        raise StoreError("the `embedding` gave no lists of numbers")
     if not np.isfinite(wide).all():
         raise StoreError("the `embedding` gave a vector with NaN or infinity")
     # Scaled first: squares of very large or small numbers would leave the range.
@@ -57,6 +55,17 @@ def unit_vectors(vectors: Sequence[Sequence[float]], dimension: int | None) -> M
     wide = wide / np.where(largest > 0, largest, 1)
     length = np.linalg.norm(wide, axis=1, keepdims=True)
     return (wide / np.where(length > 0, length, 1)).astype(np.float32)
+
+
+def refuse_dimension(found: int, expected: int | None) -> None:
+    """Raise an error for a vector of another length than those of the file."""
+    if not found:
+        raise StoreError("the `embedding` gave a vector without numbers")
+    if found != expected:
+        raise StoreMismatchError(
+            f"the `embedding` gave a vector of {found} numbers where {expected} were"
+            " expected; a store keeps to one model"
+        )
 
 
 class VectorCache:
@@ -91,9 +100,13 @@ class VectorCache:
             self._matrix, self._used = np.empty((0, dimension), np.float32), 0
         passages = len(index.layout.start)
         self._reserve(passages, dimension)
+        used = self._used
         for batch in index.batches[known:]:
-            self._append(_read(connection, batch, index.layout, dimension))
-        self._batches = index.batches
+            vectors = _read(connection, batch, index.layout, dimension)
+            self._matrix[used : used + len(vectors)] = vectors
+            used += len(vectors)
+        # At once and last: whatever breaks off before, the state stays the earlier.
+        self._batches, self._used = index.batches, used
         return self._matrix[:passages]
 
     def _reserve(self, rows: int, dimension: int) -> None:
@@ -103,10 +116,6 @@ class VectorCache:
             grown = np.zeros((room, dimension), np.float32)
             grown[: self._used] = self._matrix[: self._used]
             self._matrix = grown
-
-    def _append(self, vectors: Matrix) -> None:
-        self._matrix[self._used : self._used + len(vectors)] = vectors
-        self._used += len(vectors)
 
 
 def cosines(matrix: Matrix, vector: Matrix, eligible: Mask) -> npt.NDArray[np.float32]:
@@ -157,6 +166,6 @@ def _read(
         # Every document of the batch is gone since it was loaded.
         return np.zeros((passages, dimension), np.float32)
     vectors: Matrix = np.frombuffer(found[0] or b"", "<f4").reshape(-1, dimension)
-    if len(vectors) != passages:
+    if len(vectors) != passages or not np.isfinite(vectors).all():
         raise ValueError("passages and vectors of a batch do not fit together")
     return vectors

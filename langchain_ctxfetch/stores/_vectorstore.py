@@ -14,12 +14,19 @@ from langchain_ctxfetch._bridge import to_document
 from langchain_ctxfetch._core.filters import parse
 from langchain_ctxfetch._core.flow import Ok, unwrap
 from langchain_ctxfetch._core.hits import Hit
+from langchain_ctxfetch._core.numbers import whole_from
 from langchain_ctxfetch._rounds import run_blocking
-from langchain_ctxfetch.errors import ConfigurationError
+from langchain_ctxfetch.errors import ConfigurationError, StoreError
 from langchain_ctxfetch.ports import Where
 from langchain_ctxfetch.stores._documentstore import DocumentStore, refuse
-from langchain_ctxfetch.stores._embedding import aembed_question, embed_question
+from langchain_ctxfetch.stores._embedding import (
+    aembed_question,
+    check_query,
+    embed_question,
+    read_vector,
+)
 from langchain_ctxfetch.stores._probes import Found, Probe, Unit
+from langchain_ctxfetch.stores._vectors import unit_vectors
 
 Scored: TypeAlias = list[tuple[Document, float]]
 
@@ -160,6 +167,7 @@ class SearchableStore(DocumentStore):
         Raises:
             ConfigurationError: If the store has no embedding.
         """
+        check_query(query)
         _check_choice(k, fetch_k, lambda_mult)
         vector = unwrap(embed_question(self.embeddings, query))
         return self.max_marginal_relevance_search_by_vector(
@@ -177,6 +185,7 @@ class SearchableStore(DocumentStore):
         **kwargs: object,
     ) -> list[Document]:
         """Same as `max_marginal_relevance_search`, but asynchronously."""
+        check_query(query)
         _check_choice(k, fetch_k, lambda_mult)
         vector = unwrap(await aembed_question(self.embeddings, query))
         return await self.amax_marginal_relevance_search_by_vector(
@@ -267,7 +276,8 @@ class SearchableStore(DocumentStore):
         return store
 
     def _probe(self, query: str, k: int, where: Where | None, unit: Unit) -> Probe:
-        _check_number("k", k)
+        check_query(query)
+        k = whole_from(0, "k", k)
         _check_unit(unit)
         parse(where)  # a wrong filter is refused before a model is asked
         channel = "keyword" if self.embeddings is None else "vector"
@@ -280,11 +290,11 @@ class SearchableStore(DocumentStore):
         where: Where | None,
         unit: Unit = "documents",
     ) -> Probe:
-        _check_number("k", k)
+        k = whole_from(0, "k", k)
         _check_unit(unit)
         parse(where)  # a wrong filter is refused before a model is asked
         self._embedding_for("a search by vector")
-        return Probe("vector", "", k, where, unit=unit, vector=Ok(vector))
+        return Probe("vector", "", k, where, unit=unit, vector=Ok(_given(vector)))
 
     def _embedding_for(self, what: str) -> Embeddings:
         if self.embeddings is None:
@@ -308,38 +318,48 @@ def _passage_document(hit: Hit) -> Document:
     return document
 
 
+def _given(vector: object) -> list[float]:
+    read = read_vector(vector)
+    if read is None:
+        raise StoreError(
+            f"`embedding` must be a list of finite numbers, not {vector!r:.100}"
+        )
+    return read
+
+
 def _diverse(
     vector: Sequence[float], found: Sequence[Found], k: int, lambda_mult: float
 ) -> list[Document]:
-    if not found:
+    rows = [each.vector for each in found if each.vector is not None]
+    if not rows:
         return []
+    # LangChain's function stumbles over vectors of zeros: each gets a direction of
+    # its own, so that they are similar to nothing else.
+    asked = unit_vectors([vector], None)
+    question = np.hstack([asked, [[0, not asked.any()]]])
+    nothing = ~np.any(rows, axis=1, keepdims=True)
+    choices = np.hstack([rows, nothing, np.zeros_like(nothing)])
     chosen = maximal_marginal_relevance(
-        np.asarray(vector, np.float32),
-        [[] if each.vector is None else each.vector.tolist() for each in found],
-        lambda_mult=lambda_mult,
-        k=k,
+        question[0], list(choices), lambda_mult=lambda_mult, k=k
     )
     return [to_document(found[at].hit) for at in chosen]
 
 
 def _check_choice(k: int, fetch_k: int, lambda_mult: float) -> None:
-    _check_number("k", k)
-    _check_number("fetch_k", fetch_k)
-    if not 0 <= lambda_mult <= 1:
+    whole_from(0, "k", k)
+    whole_from(0, "fetch_k", fetch_k)
+    if not _is_share(lambda_mult):
         raise ConfigurationError(
             f"`lambda_mult` must be a number from 0 to 1, not {lambda_mult!r}"
         )
 
 
-def _check_number(name: str, value: int) -> None:
-    if not _is_whole(value) or value < 0:
-        raise ConfigurationError(
-            f"`{name}` must be a whole number from 0, not {value!r}"
-        )
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+def _is_share(value: object) -> bool:
+    return (
+        isinstance(value, int | float | np.floating)
+        and not isinstance(value, bool)
+        and bool(0 <= value <= 1)
+    )
 
 
 def _check_unit(unit: str) -> None:

@@ -45,31 +45,19 @@ def store(
         prepared: What is written.
         vectors: One for each passage, where the store has an embedding.
     """
-    version = _next_version(connection)
+    version = next_version(connection)
     replaced = ordinals_of(connection, [each.id for each in prepared.documents])
     _bury(connection, list(replaced), version)
-    first = read_counter(connection, "next_document")
+    first = take_ordinals(connection, len(prepared.documents))
     _insert_documents(connection, prepared.documents, first)
     last = first + len(prepared.documents) - 1
-    _set(connection, "next_document", last + 1)
-    rows = len(prepared.columns) // (4 * 4)
-    if not rows:
+    if not prepared.columns:
         return
-    first_row = read_counter(connection, "next_row")
-    _set(connection, "next_row", first_row + rows)
-    connection.execute(
-        "insert into batches values (?, ?, ?, ?, ?)",
-        (
-            first,
-            last,
-            first_row,
-            prepared.columns,
-            None if vectors is None else vectors.astype("<f4").tobytes(),
-        ),
-    )
+    written = None if vectors is None else vectors.astype("<f4").tobytes()
+    first_row = insert_batch(connection, (first, last), prepared.columns, written)
     if len(prepared.block):
-        span = (first_row, first_row + rows - 1)
-        _insert_block(connection, shift(prepared.block, first_row), span, level=0)
+        span = (first_row, read_counter(connection, "next_row") - 1)
+        insert_block(connection, shift(prepared.block, first_row), span, level=0)
         _merge_full_levels(connection)
 
 
@@ -81,16 +69,17 @@ def remove(connection: sqlite3.Connection, ordinals: Sequence[int]) -> None:
         ordinals: Which; all of them exist.
     """
     if ordinals:
-        _bury(connection, ordinals, _next_version(connection))
+        _bury(connection, ordinals, next_version(connection))
 
 
-def _next_version(connection: sqlite3.Connection) -> int:
+def next_version(connection: sqlite3.Connection) -> int:
+    """Begin another state of the file, which others will read."""
     version = read_counter(connection, "version") + 1
-    _set(connection, "version", version)
+    _set_counter(connection, "version", version)
     return version
 
 
-def _set(connection: sqlite3.Connection, key: str, value: int) -> None:
+def _set_counter(connection: sqlite3.Connection, key: str, value: int) -> None:
     connection.execute("update meta set value = ? where key = ?", (value, key))
 
 
@@ -113,6 +102,13 @@ def _insert_documents(
             for fact in each.facts
         ),
     )
+
+
+def take_ordinals(connection: sqlite3.Connection, documents: int) -> int:
+    """Set ordinals aside for that many documents; return the first of them."""
+    first = read_counter(connection, "next_document")
+    _set_counter(connection, "next_document", first + documents)
+    return first
 
 
 def _bury(
@@ -157,9 +153,37 @@ def _drop_if_empty(connection: sqlite3.Connection, first: int, last: int) -> Non
         )
 
 
-def _insert_block(
+def insert_batch(
+    connection: sqlite3.Connection,
+    documents: tuple[int, int],
+    columns: bytes,
+    vectors: bytes | None,
+) -> int:
+    """Write the passages of neighbouring documents; return the number of its first row.
+
+    Args:
+        connection: Within a transaction that may write.
+        documents: The first ordinal and the last.
+        columns: As `Columns.read` reads them.
+        vectors: One for each passage, or none at all.
+
+    Returns:
+        The row that the first one got; the others follow.
+    """
+    first_row = read_counter(connection, "next_row")
+    rows = len(columns) // (4 * 4)
+    _set_counter(connection, "next_row", first_row + rows)
+    connection.execute(
+        "insert into batches values (?, ?, ?, ?, ?)",
+        (*documents, first_row, columns, vectors),
+    )
+    return first_row
+
+
+def insert_block(
     connection: sqlite3.Connection, block: Block, span: tuple[int, int], level: int
 ) -> None:
+    """Write a block of the keyword index that covers the rows of *span*."""
     connection.execute(
         "insert into blocks (level, first_row, last_row, size, terms, offsets, rows,"
         " counts) values (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -206,18 +230,19 @@ def _lift(
         return
     first_row, last_row = blocks[0][2], blocks[-1][3]
     merged = merge(
-        [_read_block(connection, block) for block, *_ in blocks],
-        _living_rows(connection, first_row, last_row),
+        [read_block(connection, block) for block, *_ in blocks],
+        living_rows(connection, first_row, last_row),
         first_row,
     )
     if len(merged):
-        _insert_block(connection, merged, (first_row, last_row), level)
+        insert_block(connection, merged, (first_row, last_row), level)
     connection.executemany(
         "delete from blocks where block = ?", [(block,) for block, *_ in blocks]
     )
 
 
-def _read_block(connection: sqlite3.Connection, block: int) -> Block:
+def read_block(connection: sqlite3.Connection, block: int) -> Block:
+    """Read one block of the keyword index."""
     return decode(
         *connection.execute(
             "select terms, offsets, rows, counts from blocks where block = ?", (block,)
@@ -225,8 +250,10 @@ def _read_block(connection: sqlite3.Connection, block: int) -> Block:
     )
 
 
-def _living_rows(connection: sqlite3.Connection, first: int, last: int) -> Mask:
+def living_rows(connection: sqlite3.Connection, first: int, last: int) -> Mask:
     """Say of the rows from *first* to *last* whether their documents exist."""
+    if not 0 <= first <= last < read_counter(connection, "next_row"):
+        raise ValueError(f"there are no rows from {first} to {last}")
     living = np.zeros(last - first + 1, np.bool_)
     rows = connection.execute(
         "select first_document, last_document, first_row, passages from batches"
@@ -235,13 +262,14 @@ def _living_rows(connection: sqlite3.Connection, first: int, last: int) -> Mask:
     ).fetchall()
     for first_document, last_document, first_row, blob in rows:
         columns = Columns.read(blob, first_document)
-        gone = _gone(connection, first_document, last_document)
+        gone = gone_documents(connection, first_document, last_document)
         begin = first_row - first
         living[begin : begin + len(columns)] = ~np.isin(columns.document, gone)
     return living
 
 
-def _gone(connection: sqlite3.Connection, first: int, last: int) -> Integers:
+def gone_documents(connection: sqlite3.Connection, first: int, last: int) -> Integers:
+    """Return which of the documents from *first* to *last* are gone."""
     rows = connection.execute(
         "select document from tombstones where document between ? and ?", (first, last)
     )

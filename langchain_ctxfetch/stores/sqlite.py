@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.embeddings import Embeddings
@@ -19,6 +20,7 @@ from langchain_ctxfetch._core.flow import (
     unwrap,
 )
 from langchain_ctxfetch._core.hits import Hit
+from langchain_ctxfetch._core.numbers import whole_from
 from langchain_ctxfetch._language import language_name, stemmer, stop_words
 from langchain_ctxfetch._rounds import run_blocking
 from langchain_ctxfetch.errors import (
@@ -27,11 +29,17 @@ from langchain_ctxfetch.errors import (
 )
 from langchain_ctxfetch.ports import SearchRequest, Where
 from langchain_ctxfetch.stores._connections import MEMORY, Connections
-from langchain_ctxfetch.stores._documents import names_of, read_by_ids, read_page
+from langchain_ctxfetch.stores._documents import (
+    check_id,
+    names_of,
+    read_by_ids,
+    read_page,
+)
 from langchain_ctxfetch.stores._embedding import (
     Vector,
     aembed_question,
     aembed_with,
+    check_query,
     embed_question,
     embed_texts,
     embed_with,
@@ -40,13 +48,13 @@ from langchain_ctxfetch.stores._embedding import (
 )
 from langchain_ctxfetch.stores._filtering import chosen
 from langchain_ctxfetch.stores._highlighting import quoted
-from langchain_ctxfetch.stores._opening import checked_vectors, open_store
+from langchain_ctxfetch.stores._opening import check_vectors, open_store, path_of
 from langchain_ctxfetch.stores._preparing import Prepared, Preparer, prepared_document
 from langchain_ctxfetch.stores._probes import Found, Probe
 from langchain_ctxfetch.stores._progress import Progress
-from langchain_ctxfetch.stores._searching import Searcher
-from langchain_ctxfetch.stores._stats import StoreStats, read_stats
-from langchain_ctxfetch.stores._vectorstore import SearchableStore
+from langchain_ctxfetch.stores._stats import StoreStats
+from langchain_ctxfetch.stores._upkeep import UpkeptStore
+from langchain_ctxfetch.stores._vectors import unit_vectors
 from langchain_ctxfetch.stores._writing import remove, store
 
 __all__ = ["SQLiteStore", "StoreStats"]
@@ -55,7 +63,7 @@ if TYPE_CHECKING:
     from langchain_text_splitters import TextSplitter
 
 
-class SQLiteStore(SearchableStore):
+class SQLiteStore(UpkeptStore):
     """Keep documents in one SQLite file, or in memory, and find them exactly.
 
     Documents are indexed by passages and returned whole. Keyword search needs
@@ -99,11 +107,8 @@ class SQLiteStore(SearchableStore):
         read_only: bool = False,
         busy_timeout_s: float = 30.0,
     ) -> None:
-        if passage_size < 1:
-            raise ConfigurationError(
-                f"`passage_size` must be at least 1 character, not {passage_size!r}"
-            )
-        self.path = os.fspath(path)
+        passage_size = whole_from(1, "passage_size", passage_size, "character")
+        self.path = path_of(path)
         self._settings: dict[str, Any] = {
             "embedding": embedding,
             "embedding_id": embedding_id,
@@ -120,17 +125,14 @@ class SQLiteStore(SearchableStore):
         self._preparer = Preparer(
             self._stem, stop_words(name), passage_size, splitter, title_key
         )
-        self._searcher = Searcher(self.path, self._preparer.query_terms)
+        self._searcher = self._new_searcher()
         self._connections = Connections(
             self.path, read_only=read_only, busy_timeout_s=busy_timeout_s
         )
-        if embedding is not None:
-            embedding_id = embedding_id or embedding_name(embedding)
-        open_store(
-            self._connections,
-            language=name,
-            embedding_id=None if embedding is None else embedding_id,
+        self._embedding_id = (
+            None if embedding is None else embedding_id or embedding_name(embedding)
         )
+        open_store(self._connections, language=name, embedding_id=self._embedding_id)
 
     def __repr__(self) -> str:
         vectors = "" if self._embedding is None else ", with vectors"
@@ -141,7 +143,7 @@ class SQLiteStore(SearchableStore):
             raise ConfigurationError(
                 "a store in memory cannot be copied or pickled; give it a `path`"
             )
-        return _reopened, (type(self), self.path, self._settings)
+        return partial(type(self), self.path, **self._settings), ()
 
     def __len__(self) -> int:
         with self._connections.reading() as connection:
@@ -179,11 +181,6 @@ class SQLiteStore(SearchableStore):
     def channel_names(self) -> Sequence[str]:
         """Return the channels that this store can serve, the preferred one first."""
         return ("keyword",) if self._embedding is None else ("keyword", "vector")
-
-    def stats(self) -> StoreStats:
-        """Say what is in the store."""
-        with self._connections.reading() as connection:
-            return read_stats(connection, self._searcher.passages(connection))
 
     def search_round(
         self, requests: Sequence[SearchRequest]
@@ -240,10 +237,12 @@ class SQLiteStore(SearchableStore):
         room: int = 3000,
     ) -> list[Outcome[Hit | None]]:
         """Bring the passages that answer *query*, at most *room* characters each."""
-        found = {hit.id: hit for hit in self.fetch(ids, filter=filter)}
+        check_query(query)
+        room = whole_from(0, "room", room)
+        names = names_of(ids)
+        found = {hit.id: hit for hit in self.fetch(names, filter=filter)}
         return [
-            quoted(found.get(name), query, stem=self._stem, room=room)
-            for name in names_of(ids)
+            quoted(found.get(name), query, stem=self._stem, room=room) for name in names
         ]
 
     async def ahighlight(
@@ -352,12 +351,16 @@ class SQLiteStore(SearchableStore):
 
     def _begin(self, documents: Sequence[Hit], batch_size: int) -> Progress:
         self._connections.refuse_if_read_only()
+        batch_size = whole_from(1, "batch_size", batch_size, "document")
+        for hit in documents:
+            check_id(hit.id)
         prepared = [prepared_document(hit) for hit in documents]
         return Progress(prepared, batch_size, self.path)
 
     def _commit(self, prepared: Prepared, vectors: Sequence[Vector] | None) -> None:
+        matrix = None if vectors is None else unit_vectors(vectors, None)
         with self._connections.writing() as connection:
-            matrix = checked_vectors(connection, vectors, self.path)
+            check_vectors(connection, matrix, self._embedding_id, self.path)
             store(connection, prepared, matrix)
 
     def _find(self, probe: Probe) -> list[Found]:
@@ -389,12 +392,7 @@ class SQLiteStore(SearchableStore):
     def _answer(self, probes: Sequence[Probe]) -> list[Outcome[list[Found]]]:
         try:
             with self._connections.reading() as connection:
-                return self._searcher.answer(connection, probes)
+                checked = self._checked(connection, probes)
+                return self._searcher.answer(connection, checked)
         except StoreError as error:
             return [Failed(error) for _ in probes]
-
-
-def _reopened(
-    kind: type[SQLiteStore], path: str, settings: Mapping[str, Any]
-) -> SQLiteStore:
-    return kind(path, **settings)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import random
+import re
+import string
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from langchain_ctxfetch._core.words import STOP_WORDS
 
 ENGLISH = ("cranfield", "cisi", "scifact", "covidqa", "qmsum")
 JAPANESE = ("jsquad",)
@@ -76,6 +81,38 @@ def mixed(collections: list[Collection]) -> Collection:
                 for document, grade in each.judgements[id_].items()
             }
     return Collection("mixed", documents, questions, judgements)
+
+
+def mistyped(collection: Collection, seed: int = 0) -> Collection:
+    """Put one typing error into each question: the same ones for the same seed.
+
+    It is in a word of at least five letters that is no stop word; a letter is left
+    out, doubled, replaced, or exchanged with the next.
+    """
+    dice = random.Random(seed)
+    questions = {
+        id_: _with_error(text, dice) for id_, text in collection.questions.items()
+    }
+    return replace(collection, name=f"mistyped, {collection.name}", questions=questions)
+
+
+def _with_error(text: str, dice: random.Random) -> str:
+    words = [
+        match
+        for match in re.finditer(r"[A-Za-z]{5,}", text)
+        if match.group().lower() not in STOP_WORDS
+    ]
+    if not words:
+        return text
+    word = dice.choice(words)
+    at = dice.randrange(word.start(), word.end() - 1)
+    one, other = text[at : at + 2]
+    wrong = dice.choice([other, one * 2 + other, _letter(dice) + other, other + one])
+    return text[:at] + wrong + text[at + 2 :]
+
+
+def _letter(dice: random.Random) -> str:
+    return dice.choice(string.ascii_lowercase)
 
 
 def rows(path: Path) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 from langchain_ctxfetch._core.words import (
     LONGEST_TERM,
     STOP_WORDS,
-    index_terms,
+    is_word,
     split_terms,
 )
 from tests.strategies import ODD_TEXTS
@@ -26,7 +26,7 @@ def as_it_is(word: str) -> str:
 
 
 def terms(text: str) -> list[str]:
-    return index_terms(text, as_it_is)
+    return split_terms(text, as_it_is)[0]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_question_words_and_letters_after_an_apostrophe_are_stop_words() -> None
 
 def test_another_language_brings_its_own_stop_words() -> None:
     """With an empty list every word is a term."""
-    assert index_terms("the cat", as_it_is, stop=frozenset()) == ["the", "cat"]
+    assert split_terms("the cat", as_it_is, stop=frozenset()) == (["the", "cat"], [])
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_words_are_stemmed_by_what_is_given() -> None:
         seen.append(word)
         return word[:3]
 
-    assert index_terms("Running 東京", stem) == ["run", "東京", "東", "京"]
+    assert split_terms("Running 東京", stem)[0] == ["run", "東京", "東", "京"]
     assert seen == ["running"]
 
 
@@ -161,7 +161,7 @@ def test_a_term_has_an_end() -> None:
 def test_law_stop_words_are_set_apart_not_lost(text: str) -> None:
     """Terms and stop words together are the terms without a list of stop words."""
     found, stopped = split_terms(text, as_it_is)
-    everything = index_terms(text, as_it_is, stop=frozenset())
+    everything, _ = split_terms(text, as_it_is, stop=frozenset())
 
     assert sorted(found + stopped) == sorted(everything)
 
@@ -191,3 +191,19 @@ def test_law_terms_are_short_and_hold_neither_spaces_nor_line_breaks(text) -> No
     assert all(0 < len(term) <= LONGEST_TERM for term in found + stopped)
     assert not any(char.isspace() for term in found + stopped for char in term)
     assert set(stopped) <= STOP_WORDS
+
+
+@given(TEXTS)
+def test_law_only_terms_of_runs_without_spaces_are_no_words(text: str) -> None:
+    """These are pairs and single ideographs."""
+    assert all(is_word(term) or len(term) <= 2 for term in terms(text))
+
+
+@pytest.mark.parametrize(
+    ("term", "expected"),
+    [("cat", True), ("77", True), ("हिन्दी", True), ("", True), ("東", False)],
+)
+def test_a_word_is_of_a_script_with_spaces(term, expected) -> None:
+    """Numbers too; Thai and Hangul are cut into pairs."""
+    assert is_word(term) is expected
+    assert not any(is_word(pair) for pair in terms("한국어 ภาษา カメラ"))

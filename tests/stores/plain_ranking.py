@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
+import regex
 
 from langchain_ctxfetch._core.outline import headings
 from langchain_ctxfetch._core.sentences import split_passages
@@ -30,13 +34,19 @@ class Bag:
         return Bag(self.terms * times, self.stopped * times)
 
     def count(self, term: str) -> int:
-        return self.terms.count(term) + self.stopped.count("stop " + term)
+        return self.terms.count(term) + self.stopped.count(term)
+
+    def follow(self, one: str, other: str) -> int:
+        """Count how often one term stands right before another."""
+        pairs = [*pairwise(self.terms), *pairwise(self.stopped)]
+        return pairs.count((one, other))
 
 
 class Text:
     """One document: its passages, and the bags of passages and sections."""
 
     def __init__(self, text: str, title: str, *, markdown: bool, size: int) -> None:
+        self.title = title
         self.spans = split_passages(text, size)
         outline = headings(text) if markdown else []
         above = ["\n".join(_above(text, span, outline)) for span in self.spans]
@@ -46,7 +56,8 @@ class Text:
             for over, part in zip(above, parts, strict=True)
         ]
         own = [_bag(f"{over}\n{part}") for over, part in zip(above, parts, strict=True)]
-        titled = _bag(title)
+        titled = _bag(title if self.spans else "")
+        self.rows = [*own, titled]
         self.passages = [bag + titled for bag in own]
         self.sections = [
             sum(own[first:past], Bag([], [])) + titled * 3
@@ -54,21 +65,92 @@ class Text:
         ]
 
 
-def keyword(texts: dict[str, Text], query: str) -> list[tuple[str, float]]:
-    """Score every document: best section plus half the best passage, BM25 each."""
+def keyword(
+    texts: dict[str, Text], query: str, passing: Collection[str] | None = None
+) -> list[tuple[str, float]]:
+    """Score every document that may be shown by the formula, best first."""
     asked = _bag(query)
-    terms = asked.terms or ["stop " + word for word in _words(asked.stopped)]
-    passages = _scores({id_: text.passages for id_, text in texts.items()}, terms)
-    sections = _scores({id_: text.sections for id_, text in texts.items()}, terms)
-    scored = [
-        (id_, max(sections[id_]) + 0.5 * max(passages[id_]))
-        for id_, text in texts.items()
-        if text.spans
-    ]
+    terms = asked.terms or asked.stopped
+    shown = [id_ for id_, text in texts.items() if passing is None or id_ in passing]
+    weights = _replaced([texts[id_] for id_ in shown], terms)
+    passages, idf = _scores(
+        {id_: text.passages for id_, text in texts.items()}, weights
+    )
+    sections, _ = _scores({id_: text.sections for id_, text in texts.items()}, weights)
+    scores = {
+        id_: max(sections[id_]) + 0.5 * max(passages[id_])
+        for id_ in shown
+        if texts[id_].spans
+    }
+    for id_, _ in _ranked(scores)[:100]:
+        best = sorted(range(len(passages[id_])), key=lambda at: -passages[id_][at])[:3]
+        gains = [_bonus(texts[id_], at, terms, idf) for at in best]
+        scores[id_] += 0.3 * max(gains)
+    return _ranked(scores)
+
+
+def _ranked(scores: dict[str, float]) -> list[tuple[str, float]]:
     return sorted(
-        ((id_, score) for id_, score in scored if score > 0),
+        ((id_, score) for id_, score in scores.items() if score > 0),
         key=lambda pair: (-pair[1], pair[0]),
     )
+
+
+def _bonus(text: Text, at: int, terms: list[str], idf: dict[str, float]) -> float:
+    """Return what the neighbours in a question bring to a passage."""
+    bonus = 0.0
+    asked = set(pairwise(terms))
+    for one, other in {tuple(sorted(pair)) for pair in asked}:
+        if one == other or not {one, other} <= idf.keys() or _CJK.search(one + other):
+            continue
+        times = sum(
+            text.rows[at].follow(*pair)
+            for pair in ((one, other), (other, one))
+            if pair in asked
+        )
+        bonus += min(idf[one], idf[other]) * 2.5 * times / (times + 1.5)
+    return bonus
+
+
+def _replaced(texts: list[Text], terms: list[str]) -> dict[str, float]:
+    """Weigh terms; the nearest words stand for those that no text holds."""
+    rows = [row for text in texts for row in text.rows]
+    vocabulary = {
+        term for row in rows for term in row.terms if _LETTERS.fullmatch(term)
+    }
+    weights: dict[str, float] = {}
+    for term in terms:
+        known = any(row.count(term) for row in rows)
+        if known or len(term) < 4 or not _LETTERS.fullmatch(term):
+            weights[term] = weights.get(term, 0) + 1
+            continue
+        limit = 2 if len(term) >= 7 else 1
+        found = [(edits(term, word), word) for word in vocabulary]
+        least = min((distance for distance, _ in found), default=limit + 1)
+        nearest = [word for distance, word in found if distance == least <= limit]
+        nearest.sort(key=lambda word: (-sum(word in row.terms for row in rows), word))
+        for word in nearest[:3]:
+            weights[word] = weights.get(word, 0) + {1: 0.7, 2: 0.5}[least]
+    return weights
+
+
+@cache
+def edits(one: str, other: str) -> int:
+    """Count the edits between two words, from their ends."""
+    if not one or not other:
+        return len(one) + len(other)
+    ways = [
+        edits(one[:-1], other) + 1,
+        edits(one, other[:-1]) + 1,
+        edits(one[:-1], other[:-1]) + (one[-1] != other[-1]),
+    ]
+    if len(one) > 1 and one[-2:] == other[-1] + other[-2:-1]:
+        ways.append(edits(one[:-2], other[:-2]) + 1)
+    return min(ways)
+
+
+_LETTERS = regex.compile(r"[\p{L}\p{M}]+")
+_CJK = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
 
 
 def vector(texts: dict[str, Text], query: str, embedding) -> dict[str, float]:
@@ -86,37 +168,39 @@ def _cosine(one, other) -> float:
     return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
 
 
-def _scores(bags: dict[str, list[Bag]], terms: list[str]) -> dict[str, list[float]]:
+def _scores(
+    bags: dict[str, list[Bag]], weights: dict[str, float]
+) -> tuple[dict[str, list[float]], dict[str, float]]:
+    """Return BM25 of every bag, and the idf of the terms that are found."""
     every = [bag for held in bags.values() for bag in held]
     lengths = [len(bag.terms) for bag in every]
     mean = sum(lengths) / len(lengths) if any(lengths) else 1
     idf = {}
-    for term in terms:
-        holding = sum(_count(bag, term) > 0 for bag in every)
-        idf[term] = math.log(1 + (len(every) - holding + 0.5) / (holding + 0.5))
-    return {
-        id_: [_bm25(bag, terms, idf, mean) for bag in held]
+    for term in weights:
+        holding = sum(bag.count(term) > 0 for bag in every)
+        if holding:
+            idf[term] = math.log(1 + (len(every) - holding + 0.5) / (holding + 0.5))
+    scores = {
+        id_: [_bm25(bag, weights, idf, mean) for bag in held]
         for id_, held in bags.items()
     }
+    return scores, idf
 
 
-def _bm25(bag: Bag, terms: list[str], idf: dict[str, float], mean: float) -> float:
+def _bm25(
+    bag: Bag, weights: dict[str, float], idf: dict[str, float], mean: float
+) -> float:
     norm = K1 * (1 - B + B * len(bag.terms) / mean)
-    counts = [(term, _count(bag, term)) for term in terms]
-    return sum(idf[term] * count * (K1 + 1) / (count + norm) for term, count in counts)
-
-
-def _count(bag: Bag, term: str) -> int:
-    return bag.terms.count(term) + bag.stopped.count(term)
+    counts = [(term, bag.count(term)) for term in idf]
+    return sum(
+        weights[term] * idf[term] * count * (K1 + 1) / (count + norm)
+        for term, count in counts
+    )
 
 
 def _bag(text: str) -> Bag:
     terms, stopped = split_terms(text, stemmer("en"), stop=STOP_WORDS)
     return Bag(terms, ["stop " + word for word in stopped])
-
-
-def _words(stopped: list[str]) -> list[str]:
-    return [word.removeprefix("stop ") for word in stopped]
 
 
 def _sections(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -30,6 +30,13 @@ def as_rows(block):
     return list(zip(terms, block.rows.tolist(), block.counts.tolist(), strict=True))
 
 
+def placed(block):
+    """Return term, row and place of each time that a term stands in a row."""
+    posted = [(term, row) for term, row, count in as_rows(block) for _ in range(count)]
+    places = block.places.tolist()
+    return [(*one, place) for one, place in zip(posted, places, strict=True)]
+
+
 def blocks(store):
     """Return level and size of each block of a store."""
     with store._connections.reading() as connection:
@@ -51,18 +58,33 @@ def test_postings_count_the_terms_of_each_row(rows) -> None:
 
 
 @given(ROWS)
+def test_postings_hold_the_places_of_terms(rows) -> None:
+    """Each term of each row once, places rising."""
+    expected = [
+        (term, number, place)
+        for number, row in enumerate(rows)
+        for place, term in enumerate(row)
+    ]
+
+    assert placed(build(rows)) == sorted(expected)
+
+
+@given(ROWS)
 def test_a_block_written_and_read_is_the_same(rows) -> None:
     """Bytes and back."""
     block = build(rows)
 
     assert as_rows(decode(*encode(block))) == as_rows(block)
+    assert placed(decode(*encode(block))) == placed(block)
 
 
 def test_counts_beyond_one_byte_are_kept() -> None:
     """A word three hundred times in one passage."""
     block = build([["a"] * 300, ["a"] * 70_000])
 
-    assert decode(*encode(block)).counts.tolist() == [300, 70_000]
+    read = decode(*encode(block))
+    assert read.counts.tolist() == [300, 70_000]
+    assert read.places.tolist() == [*range(300), *range(70_000)]
 
 
 @given(ROWS, ROWS, st.data())
@@ -80,6 +102,7 @@ def test_merging_is_building_at_once_without_the_dead(first, second, data) -> No
     ]
 
     assert as_rows(merged) == as_rows(shift(build(alive), 7))
+    assert placed(merged) == placed(shift(build(alive), 7))
 
 
 @given(st.lists(st.integers(0, 20), min_size=1), st.integers(1, 30))
@@ -97,9 +120,17 @@ def test_groups_are_neighbours_and_fit(sizes, most) -> None:
 
 def test_a_block_cut_short_is_found_out() -> None:
     """Bytes that do not belong together raise an error."""
-    terms, offsets, rows, counts = encode(build([["a"], ["b"]]))
-    with pytest.raises(ValueError, match="does not fit together"):
-        decode(terms, offsets, rows[:4], counts)
+    terms, offsets, rows, numbers = encode(build([["a"], ["b"]]))
+    for damaged in (
+        (terms, offsets, rows[:4], numbers),
+        (terms, offsets, rows, numbers[1:]),
+        (terms, offsets, rows, b""),
+        (terms, offsets, rows, b"\x01\x01"),  # counts alone
+        (terms, offsets, rows, numbers[:-1] + b"\x07"),
+        (terms[:1], offsets, rows, numbers),
+    ):
+        with pytest.raises(ValueError, match="does not fit together"):
+            decode(*damaged)
 
 
 def test_many_writes_leave_few_blocks(store) -> None:

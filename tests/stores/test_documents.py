@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+import enum
 import json
 import math
 import pathlib
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from uuid import UUID
 
 import numpy as np
@@ -18,8 +21,29 @@ from langchain_ctxfetch import (
     ConfigurationError,
     SQLiteStore,
 )
+from langchain_ctxfetch._core.flow import Ok
+from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch.ports import SearchRequest, SearchStore, WritableStore
 from tests.stores.fakes import found_ids, ids
+
+
+class Colour(str, enum.Enum):  # noqa: UP042 - both kinds are in use
+    """A member that is a text."""
+
+    RED = "red"
+
+
+@dataclass
+class Wrapped:
+    """A value within another."""
+
+    value: int
+
+
+class Rank(enum.IntEnum):
+    """A member that is a number."""
+
+    FIRST = 1
 
 
 def test_a_store_is_both_kinds_of_store(either) -> None:
@@ -73,12 +97,32 @@ def test_an_id_may_be_any_text(store, id_) -> None:
     assert (len(store), store.get_by_ids([id_])) == (1, [])
 
 
-def test_an_id_is_cleaned_as_texts_are(store) -> None:
-    """A lone surrogate in an id names the same document when it is asked for."""
-    store.add_texts(["cats"], ids=["a\ud83d\x00"])
+@pytest.mark.parametrize("id_", ["", "\0", "a\ud83d", "a\0b"])
+@pytest.mark.parametrize("given", ["ids", "document", "hit"])
+def test_an_id_that_cannot_be_stored_is_refused(store, id_, given) -> None:
+    """Cleaned as texts are, it could replace another document."""
+    store.add_texts(["cats"], ids=["\ufffd"])
+    add = {
+        "ids": lambda: store.add_texts(["x", "y"], ids=["a", id_]),
+        "document": lambda: store.add_documents(
+            [Document("x", id="a"), Document("y", id=id_)]
+        ),
+        "hit": lambda: store.put([Hit("a", "x"), Hit(id_, "y")]),
+    }
+    with pytest.raises(ConfigurationError, match="an id must not"):
+        add[given]()
 
-    assert ids(store.get_by_ids(["a\ud83d\x00"])) == ["a\ufffd\ufffd"]
-    assert store.remove(["a\ud83d\x00"]) == 1
+    assert [name for name, _ in store.records()] == ["\ufffd"]
+
+
+@pytest.mark.parametrize("id_", ["", "\0", "\ud83d"])
+def test_an_id_that_cannot_be_stored_names_nothing(store, id_) -> None:
+    """Not the document whose id looks alike."""
+    store.add_texts(["cats"], ids=["\ufffd"])
+
+    assert store.get_by_ids([id_, "\ufffd"]) == store.get_by_ids(["\ufffd"])
+    assert store.remove([id_]) == 0
+    assert store.highlight([id_], "cats") == [Ok(None)]
 
 
 def test_documents_come_in_the_order_of_the_ids_asked(store) -> None:
@@ -176,7 +220,47 @@ def test_nan_stays_nan(store) -> None:
     assert math.isnan(document.metadata["n"])
 
 
-@pytest.mark.parametrize("value", [b"bytes", object(), 1j, {(1, 2): 3}, [10**5000]])
+@pytest.mark.parametrize(
+    ("given", "stored"),
+    [
+        (np.datetime64("2024-05-01T12", "ns"), "2024-05-01T12:00:00.000000Z"),
+        (np.datetime64("2024-05-01"), "2024-05-01T00:00:00.000000Z"),
+        (np.array(np.datetime64("2024", "us")), "2024-01-01T00:00:00.000000Z"),
+        (np.str_("x"), "x"),
+        (np.array("x"), "x"),
+        (np.array(5), 5),
+        (np.bool_(False), False),
+        (Colour.RED, "red"),
+        (Rank.FIRST, 1),
+    ],
+)
+def test_a_scalar_is_stored_as_filters_compare_it(store, given, stored) -> None:
+    """A time of numpy as text, like any other time; a member as its value."""
+    store.add_texts(["x"], [{"k": given}], ids=["a"])
+    (document,) = store.get_by_ids(["a"])
+
+    assert document.metadata == {"k": stored}
+    assert ids(store.similarity_search("x", filter={"k": given})) == ["a"]
+    assert ids(store.similarity_search("x", filter={"k": stored})) == ["a"]
+
+
+@pytest.mark.parametrize("given", [np.datetime64("NaT"), np.datetime64("99999-01-01")])
+def test_a_time_without_a_text_equals_nothing(store, given) -> None:
+    """As NaN does."""
+    store.add_texts(["x"], [{"k": given}], ids=["a"])
+
+    assert math.isnan(store.get_by_ids(["a"])[0].metadata["k"])
+    assert store.similarity_search("x", filter={"k": {"$exists": True}}) == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(b"bytes", object(), 1j, {(1, 2): 3}, [10**5000]),
+        *(timedelta(1), np.timedelta64(1, "D"), np.bytes_(b"x"), Decimal("1.5")),
+        Wrapped(1),
+    ],
+)
 def test_what_json_cannot_hold_is_refused_by_name(store, value) -> None:
     """The key is named, and nothing of the call is written."""
     documents = [Document("x"), Document("y", metadata={"good": 1, "bad key": value})]

@@ -118,3 +118,104 @@ def test_FR_M10_what_is_written_is_found_at_once(either) -> None:
         either.add_texts([f"cat {number}"], ids=[str(number)])
 
         assert len(either.similarity_search("cat", k=99)) == number + 1
+
+
+class Odd(Recorded):
+    """An embedding that answers a question with something else than a vector."""
+
+    def __init__(self, answer: object) -> None:
+        super().__init__()
+        self.answer = answer
+
+    def embed_query(self, text):
+        return self.answer
+
+
+NO_VECTORS = [None, [], [[1.0, 1.0]], [float("nan"), 1.0], ["x", "y"], 5, {"a": 1}]
+
+
+@pytest.mark.parametrize("asynchronously", [False, True])
+@pytest.mark.parametrize("answer", NO_VECTORS)
+def test_a_question_without_a_vector_is_a_typed_error(answer, asynchronously) -> None:
+    """In a search, in a diverse one, and beside the keyword channel."""
+    with SQLiteStore(embedding=Odd(answer)) as store:
+        store.add_texts(["cat"], ids=["a"])
+        words, meanings = store.search_round(
+            [SearchRequest("keyword", "cat", 1), SearchRequest("vector", "cat", 1)]
+        )
+        for name in ("similarity_search", "max_marginal_relevance_search"):
+            with pytest.raises(StoreError, match="a list of finite numbers"):
+                _ask(store, name, asynchronously=asynchronously)
+
+    assert ids(words.value) == ["a"]
+    assert isinstance(meanings.error, StoreError)
+
+
+def _ask(store, name: str, *, asynchronously: bool) -> None:
+    if asynchronously:
+        asyncio.run(getattr(store, f"a{name}")("cat"))
+    else:
+        getattr(store, name)("cat")
+
+
+@pytest.mark.parametrize("answer", [[1.0], [1.0, 2.0, 3.0]])
+def test_a_question_of_another_dimension_is_a_typed_error(answer) -> None:
+    """It tells both."""
+    with SQLiteStore(embedding=Odd(answer)) as store:
+        store.add_texts(["cat"])
+        for search in (store.similarity_search, store.max_marginal_relevance_search):
+            with pytest.raises(StoreError, match=r"numbers where 2 were expected"):
+                search("cat")
+
+
+@pytest.mark.parametrize("vector", NO_VECTORS)
+def test_a_search_by_what_is_no_vector_is_a_typed_error(vector) -> None:
+    """Also a diverse one."""
+    with SQLiteStore(embedding=Recorded()) as store:
+        store.add_texts(["cat"])
+        for search in (
+            store.similarity_search_by_vector,
+            store.max_marginal_relevance_search_by_vector,
+        ):
+            with pytest.raises(StoreError, match="`embedding` must be a list"):
+                search(vector)
+
+
+@pytest.mark.parametrize("vector", [[0.0, 0.0], [1e300, 1e300], [1e-300, 0.0]])
+def test_vectors_of_any_length_are_chosen_diversely(vector) -> None:
+    """Zeros, very large and very small numbers."""
+    with SQLiteStore(embedding=Recorded()) as store:
+        store.add_texts(["cat", "a dog"], ids=["a", "b"])
+        found = store.max_marginal_relevance_search_by_vector(vector, k=2)
+
+    assert sorted(ids(found)) == ["a", "b"]
+
+
+def test_texts_with_vectors_of_zeros_are_chosen_diversely() -> None:
+    """They are alike, and similar to nothing else."""
+
+    class Zeros(Recorded):
+        def embed_documents(self, texts):
+            return [[0.0, 0.0] if "zero" in text else [1.0, 0.0] for text in texts]
+
+    with SQLiteStore(embedding=Zeros()) as store:
+        store.add_texts(["zero 1", "zero 2", "cat"], ids=["a", "b", "c"])
+        found = store.max_marginal_relevance_search("cat", k=3, lambda_mult=0.5)
+
+    assert ids(found)[0] == "c"
+    assert sorted(ids(found)) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("given", [None, [[]] * 2, [[1.0], [1.0, 2.0]], "ab"])
+def test_documents_without_vectors_are_not_stored(given) -> None:
+    """The error is typed; nothing was written."""
+
+    class Wrong(Recorded):
+        def embed_documents(self, texts):
+            return given
+
+    with SQLiteStore(embedding=Wrong()) as store:
+        with pytest.raises(StoreError, match=r"embedding|not stored"):
+            store.add_texts(["cat", "dog"])
+
+        assert len(store) == 0

@@ -22,7 +22,8 @@ from langchain_ctxfetch import (
 )
 from langchain_ctxfetch._core.flow import Failed
 from langchain_ctxfetch.ports import SearchStore, WritableStore
-from langchain_ctxfetch.stores._connections import address, translate
+from langchain_ctxfetch.stores._connections import address
+from langchain_ctxfetch.stores._faults import translate
 from tests.stores.fakes import Words, found_ids, hit
 
 
@@ -440,12 +441,45 @@ def test_FR_L7_two_processes_write(tmp_path) -> None:
         assert len(found_ids(store, "cats", 100)) == 40
 
 
-def test_a_fork_opens_its_own_connections(file) -> None:
-    """A child process does not use what it inherits."""
-    with SQLiteStore(file) as store:
-        found_ids(store, "cat")
-        store._connections._process = -1  # as a child sees it
-        found_ids(store, "cat")
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("x" * 5_000, "cannot be opened"),
+        ("a\0b.db", "cannot hold NUL"),
+        (".", "is no file"),
+        ("", "is no file"),
+        ("none/a.db", "does the folder exist"),
+        ("a.db/b.db", "does the folder exist"),
+    ],
+)
+@pytest.mark.parametrize("settings", [{}, {"embedding": Words()}])
+def test_a_path_that_no_file_can_have_is_a_store_error(
+    file, monkeypatch, path, told, settings
+) -> None:
+    """One sentence that says why, and nothing is made."""
+    monkeypatch.chdir(file.parent)
+    with pytest.raises(StoreError, match=told) as caught:
+        SQLiteStore(path, **settings)
 
-        assert len(store._connections._inherited) == 1
-        store._connections._inherited.pop().close()
+    assert len(str(caught.value)) < 300
+    assert [each.name for each in file.parent.iterdir()] == [file.name]
+
+
+def test_a_path_in_a_folder_that_is_gone_is_a_store_error(
+    tmp_path, monkeypatch
+) -> None:
+    """The folder that a relative path starts from may be removed."""
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+
+    with pytest.raises(StoreError, match="cannot be opened"):
+        SQLiteStore("a.db")
+
+
+@pytest.mark.parametrize("path", [None, 5, b"a.db", ["a.db"]])
+def test_a_path_is_a_text_or_a_path(path) -> None:
+    """The argument is named."""
+    with pytest.raises(ConfigurationError, match="`path`"):
+        SQLiteStore(path)

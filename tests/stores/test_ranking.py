@@ -46,6 +46,12 @@ QUERIES = st.sampled_from(
         "to be",
         "zebra",
         "",
+        "cats sleep",
+        "bark dogs bark at dogs",
+        "the sleeping cats of Bob",
+        "covid-19 catz slep nigth",
+        "ctas, dosg & slee",
+        "e-mail to Bobb",
     ]
 )
 
@@ -131,6 +137,22 @@ def test_searching_between_the_writes_changes_nothing(happened, query, data) -> 
     ]
 
 
+@settings(max_examples=30)
+@given(writes(), QUERIES, TITLES)
+def test_a_filtered_ranking_is_the_formula_over_what_may_be_shown(
+    happened, query, title
+) -> None:
+    """Neighbours and replaced words are those of the documents behind the filter."""
+    store, texts = filled(happened)
+    passing = {id_ for id_, text in texts.items() if text.title == title}
+    with store:
+        found = scored(ask(store, "keyword", query, where={"title": title}))
+
+    assert found == [
+        (id_, pytest.approx(score)) for id_, score in keyword(texts, query, passing)
+    ]
+
+
 @pytest.mark.parametrize("searching", [True, False])
 def test_many_small_writes_and_merged_blocks_rank_alike(tmp_path, searching) -> None:
     """Blocks of two levels, documents replaced and removed all along."""
@@ -152,7 +174,7 @@ def test_many_small_writes_and_merged_blocks_rank_alike(tmp_path, searching) -> 
         with store._connections.reading() as connection:
             blocks = connection.execute("select max(level), count(*) from blocks")
             level, number_of_blocks = blocks.fetchone()
-        queries = ["cats", "dogs at night", "東京の猫", "to be", "email bob"]
+        queries = ["cats", "dogs at night", "東京の猫", "to be", "email bob", "catz"]
         found = {query: scored(ask(store, "keyword", query)) for query in queries}
 
     assert (level, number_of_blocks < 2 * FAN_IN) == (2, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import numpy as np
 import pytest
 from langchain_core.documents import Document
 
@@ -137,3 +138,58 @@ def test_hits_can_be_put_as_they_are(store) -> None:
     (made,) = store.put([Hit(None, None, {"n": 1})])
 
     assert [hit.text for hit in store.fetch([made])] == [""]
+
+
+@pytest.mark.parametrize("wrong", [True, False, 1.5, "3", None, -1, np.bool_(True)])
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("k", lambda store, n: store.similarity_search("cat", k=n)),
+        ("k", lambda store, n: store.similarity_search_with_score("cat", n)),
+        ("k", lambda store, n: store.max_marginal_relevance_search("cat", k=n)),
+        ("fetch_k", lambda s, n: s.max_marginal_relevance_search("cat", fetch_k=n)),
+        ("depth", lambda s, n: s.search_round([SearchRequest("keyword", "cat", n)])),
+        ("room", lambda store, n: store.highlight(["a"], "cat", room=n)),
+        ("batch_size", lambda store, n: store.add_texts(["x"], batch_size=n)),
+        ("passage_size", lambda _, n: SQLiteStore(passage_size=n)),
+    ],
+)
+def test_a_number_of_things_is_a_whole_number(by_vector, name, call, wrong) -> None:
+    """No bool, no float, no text, nothing below 0."""
+    by_vector.add_texts(["cat"], ids=["a"])
+
+    with pytest.raises(ConfigurationError, match=f"`{name}` must be a whole number"):
+        call(by_vector, wrong)
+
+
+def test_whole_numbers_of_numpy_count(by_vector) -> None:
+    """As those of Python."""
+    by_vector.add_texts(["cat", "dog", "cow"], batch_size=np.int64(2))
+
+    assert len(by_vector.similarity_search("cat", k=np.int32(2))) == 2
+
+
+@pytest.mark.parametrize("wrong", [True, None, "0.5", -0.1, 1.1, float("nan")])
+def test_the_share_of_diversity_is_a_number_from_0_to_1(by_vector, wrong) -> None:
+    """The argument is named."""
+    with pytest.raises(ConfigurationError, match="`lambda_mult`"):
+        by_vector.max_marginal_relevance_search("cat", lambda_mult=wrong)
+
+
+@pytest.mark.parametrize("query", [None, 5, ["cat"], b"cat"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda store, query: store.similarity_search(query),
+        lambda store, query: store.max_marginal_relevance_search(query),
+        lambda store, query: store.highlight(["a"], query),
+        lambda store, query: store.search_round([SearchRequest("keyword", query, 1)]),
+        lambda store, query: store.search_round([SearchRequest("vector", query, 1)]),
+    ],
+)
+def test_a_question_is_a_text(by_vector, call, query) -> None:
+    """The argument is named, and the file not blamed."""
+    by_vector.add_texts(["cat"], ids=["a"])
+
+    with pytest.raises(ConfigurationError, match="`query` must be a text"):
+        call(by_vector, query)

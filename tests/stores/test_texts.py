@@ -132,7 +132,7 @@ def test_FR_F4_no_text_is_query_syntax(store, query, expected) -> None:
         ("german", "Haus", ["1", "2"]),
         ("none", "haus", ["2"]),
         ("GERMAN", "häusern", ["1", "2"]),
-        ("en", "house", []),
+        ("en", "cottages", []),
     ],
 )
 def test_the_language_decides_what_words_share(language, query, expected) -> None:
