@@ -1,4 +1,10 @@
-"""Doubles for those who test an application or write a channel of their own."""
+"""Doubles and contracts for those who test an application, or write a store.
+
+`ScriptedChannel` and `MemoryStore` take the place of a channel or store in tests.
+`StoreContract`, `WritableStoreContract` and `ChannelContract` are tests to inherit:
+they say whether a store or channel of your own does what a retriever relies on.
+Nothing here imports pytest.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +13,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from langchain_ctxfetch._channelcontract import ChannelContract
+from langchain_ctxfetch._contracts import DOCUMENTS
 from langchain_ctxfetch._core import filters
 from langchain_ctxfetch._core.hits import Hit
+from langchain_ctxfetch._memory import MemoryStore
+from langchain_ctxfetch._storecontract import StoreContract
+from langchain_ctxfetch._writecontract import WritableStoreContract
 from langchain_ctxfetch.ports import Channel, Where
+
+__all__ = [
+    "DOCUMENTS",
+    "Asked",
+    "ChannelContract",
+    "MemoryStore",
+    "Script",
+    "ScriptedChannel",
+    "StoreContract",
+    "WritableStoreContract",
+]
 
 Script: TypeAlias = Sequence[Hit] | Exception | Callable[[str], Sequence[Hit]]
 
