@@ -34,6 +34,9 @@ if TYPE_CHECKING:
         CompressionInput as CompressionInput,
         ContentPolicyCompressor as ContentPolicyCompressor,
     )
+    from langchain_ctxfetch.embeddings import (
+        LocalEmbeddings as LocalEmbeddings,
+    )
     from langchain_ctxfetch.errors import (
         BudgetError as BudgetError,
         ConfigurationError as ConfigurationError,
@@ -76,6 +79,9 @@ if TYPE_CHECKING:
     from langchain_ctxfetch.stores.langchain import (
         RetrieverChannel as RetrieverChannel,
         VectorStoreChannel as VectorStoreChannel,
+        document_filter as document_filter,
+        metadata_filter as metadata_filter,
+        operator_filter as operator_filter,
     )
     from langchain_ctxfetch.stores.sqlite import (
         SQLiteStore as SQLiteStore,
@@ -102,6 +108,7 @@ _ROOMS = {
         "CompressionInput",
         "ContentPolicyCompressor",
     ),
+    "langchain_ctxfetch.embeddings": ("LocalEmbeddings",),
     "langchain_ctxfetch.errors": (
         "BudgetError",
         "ConfigurationError",
@@ -130,7 +137,13 @@ _ROOMS = {
     "langchain_ctxfetch.rendering": ("ContextRenderer", "render_context"),
     "langchain_ctxfetch.retrievers": ("HybridRetriever",),
     "langchain_ctxfetch.stores._optimizing": ("Optimized",),
-    "langchain_ctxfetch.stores.langchain": ("RetrieverChannel", "VectorStoreChannel"),
+    "langchain_ctxfetch.stores.langchain": (
+        "RetrieverChannel",
+        "VectorStoreChannel",
+        "document_filter",
+        "metadata_filter",
+        "operator_filter",
+    ),
     "langchain_ctxfetch.stores.sqlite": ("SQLiteStore", "StoreStats"),
     "langchain_ctxfetch.tokens": (
         "EstimatingCounter",

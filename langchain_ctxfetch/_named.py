@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from langchain_ctxfetch.stores._opening import Recorded
 
 OPENAI = "openai:"
+LOCAL = "LocalEmbeddings:"
 BUSY_TIMEOUT_S = 30.0
 
 
@@ -48,7 +49,7 @@ def writable(path: str, embedding: str | None) -> SQLiteStore:
     return ctxfetch.SQLiteStore(
         path,
         embedding=_embedding(wanted),
-        embedding_id=None if wanted == "none" else wanted,
+        embedding_id=_recorded_as(wanted),
         language=known.language if known else "en",
     )
 
@@ -73,7 +74,7 @@ def readable(path: str) -> SQLiteStore:
     return ctxfetch.SQLiteStore(
         path,
         embedding=embedding,
-        embedding_id=made_with if embedding else None,
+        embedding_id=_recorded_as(made_with) if embedding else None,
         read_only=True,
         language=known.language if known else "en",
     )
@@ -97,7 +98,7 @@ def _recorded(path: str) -> Recorded | None:
 
 
 def _is_ours(embedding: str) -> bool:
-    return embedding == "none" or embedding.startswith(OPENAI)
+    return embedding == "none" or embedding.startswith((OPENAI, LOCAL))
 
 
 def _refuse_no_file(store: str) -> None:
@@ -112,19 +113,24 @@ def _refuse_no_file(store: str) -> None:
         )
 
 
+def _recorded_as(name: str) -> str | None:
+    """Return what a file records of a model; None where the store knows it itself."""
+    return name if name.startswith(OPENAI) else None
+
+
 def _embedding(name: str) -> Embeddings | None:
     """Return the embedding that a name stands for."""
     if name == "none":
         return None
     if name.startswith(OPENAI) and name != OPENAI:
         return _openai(name.removeprefix(OPENAI))
-    if name == "local":
-        raise ConfigurationError(
-            "`--embedding local` is not available in this version; there are 'none' and"
-            " 'openai:NAME'"
-        )
+    # Here, not above: it needs numpy, and nobody else here does.
+    from langchain_ctxfetch.embeddings import local_named  # noqa: PLC0415
+
+    if local := local_named(name):
+        return local
     raise ConfigurationError(
-        f"`--embedding` must be 'none' or 'openai:NAME', not {name!r}"
+        f"`--embedding` must be 'none', 'local' or 'openai:NAME', not {name!r}"
     )
 
 

@@ -27,7 +27,7 @@ EmbeddingOption: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--embedding",
-        metavar="none|openai:NAME",
+        metavar="none|local|openai:NAME",
         help="Whether to search by meaning too; by default as the store was made.",
     ),
 ]

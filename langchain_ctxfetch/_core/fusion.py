@@ -103,8 +103,8 @@ def standardised_fusion(
     deviation. The channel of the greatest weight, the first among equals, is the
     anchor; what another channel adds is cut at 3 deviations, so that no single
     similarity outvotes it. A ranking without scores counts (n + 1 - rank) / n.
-    A document that a channel did not bring has the score in its `extra`, else the
-    lowest of its list. An empty ranking says nothing.
+    A document that a channel did not bring has the score in its `extra`, else its
+    `absent`, else the lowest of its list. An empty ranking says nothing.
 
     Args:
         rankings: Best first, each key at most once in each.
@@ -154,10 +154,10 @@ def _standardised(
     # A list of one, or of equal scores, must not turn small differences into votes.
     least = LEAST_SPREAD * abs(max(scores)) if is_anchor else 0.0
     spread = max(deviation, least, 1e-6)
-    lowest = min(scores)
+    other = min(scores) if ranking.absent is None else ranking.absent
     most = float("inf") if is_anchor else CUT_AT
     return {
-        key: min(most, (held.get(key, ranking.extra.get(key, lowest)) - mean) / spread)
+        key: min(most, (held.get(key, ranking.extra.get(key, other)) - mean) / spread)
         for key in keys
     }
 

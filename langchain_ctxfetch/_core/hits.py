@@ -53,12 +53,14 @@ class Ranking:
         keys: What identifies each place, best first, each once.
         scores: The channel's score of each place; empty where it has none.
         extra: Scores of documents that only other channels brought.
+        absent: The score of all other documents; None where nobody knows it.
     """
 
     channel: str
     keys: Sequence[str]
     scores: Sequence[float] = ()
     extra: Mapping[str, float] = field(default_factory=dict)
+    absent: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

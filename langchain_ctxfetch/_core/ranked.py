@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -84,6 +84,7 @@ def by_scores(
     sources: Sequence[tuple[str, float]],
     hits: Sequence[Sequence[Hit]],
     extra: Sequence[Sequence[Hit]],
+    exhausted: Sequence[bool],
     *,
     fusion: FusionName | Fusion,
     widest: int,
@@ -95,6 +96,8 @@ def by_scores(
         sources: For each channel its name and weight.
         hits: For each channel its hits, best first.
         extra: For each channel hits that only bring scores.
+        exhausted: For each channel whether it brought all that match, with scores
+            of which 0 means none; documents that it did not bring then have 0.
         fusion: How rankings become one.
         widest: How many distinct documents of a channel take part.
         key: What makes hits one document.
@@ -111,6 +114,10 @@ def by_scores(
     rankings = [
         _ranking(name, held, {identities.of(hit): hit for hit in more}, widest)
         for (name, _), held, more in zip(sources, by_channel, extra, strict=True)
+    ]
+    rankings = [
+        replace(each, absent=min([0.0, *each.scores])) if complete else each
+        for each, complete in zip(rankings, exhausted, strict=True)
     ]
     weights = [weight for _, weight in sources]
     return Found(_fused(fusion, rankings, weights), by_channel)

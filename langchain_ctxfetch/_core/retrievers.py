@@ -118,6 +118,10 @@ def _by_full_window(plan: Plan, heard: list[_Heard]) -> Flow[Ask, list[Hit], Fou
         [(source.name, source.weight) for source in plan.sources],
         hits,
         [channel.extra for channel in heard],
+        [
+            source.store is not None and not channel.open and channel.error is None
+            for source, channel in zip(plan.sources, heard, strict=True)
+        ],
         fusion=plan.fusion,
         widest=plan.widest,
         key=plan.key,

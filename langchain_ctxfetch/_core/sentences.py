@@ -114,7 +114,8 @@ def split_passages(text: str, size: int = 600) -> list[Span]:
     Returns:
         Stretches that touch one another; none for a blank text.
     """
-    longest = max(1, min(LONGEST, int(size / _SLACK)))
+    # Two shares of an overlong sentence fill a passage.
+    longest = max(1, min(LONGEST, size // 2))
     spans: list[Span] = []
     begin, ink_begin = 0, -1  # of the passage that is being filled
     for first, last in sentences(text, longest=longest):

@@ -177,6 +177,9 @@ class _View:
         if self.matrix is None or not len(self.matrix):
             return Scores(np.full(len(layout.documents), -np.inf), nothing)
         vector = unit_vectors([given], self.matrix.shape[1])[0]
+        if not vector.any():
+            # What an embedding cannot read is similar to nothing, too.
+            return Scores(np.full(len(layout.documents), -np.inf), nothing)
         eligible = passing[layout.passage_document]
         found = cosines(self.matrix, vector, eligible)
         return Scores(best_of_documents(layout, found), found.astype(np.float64))

@@ -34,7 +34,7 @@ from langchain_ctxfetch._core.passages import score_sentences
 from langchain_ctxfetch._core.picking import pick
 from langchain_ctxfetch._core.sentences import split_passages
 from langchain_ctxfetch._core.text import Span
-from langchain_ctxfetch._core.words import index_terms
+from langchain_ctxfetch._core.words import split_terms
 from langchain_ctxfetch._language import stemmer
 from langchain_ctxfetch.compressors import ContentPolicyCompressor
 from langchain_ctxfetch.rendering import ContextRenderer
@@ -177,7 +177,7 @@ def _bm25(text: str, windows: tuple[Span, ...], query: str) -> list[float]:
     """Return the BM25 of each window (k1 1.5, b 0.75, Lucene's idf)."""
     counts, mean = _counted(text, windows)
     scores = [0.0] * len(windows)
-    for term in set(index_terms(query, stemmer("en"))):
+    for term in set(split_terms(query, stemmer("en"))[0]):
         holding = [i for i, (count, _) in enumerate(counts) if term in count]
         idf = math.log(1 + (len(windows) - len(holding) + 0.5) / (len(holding) + 0.5))
         for i in holding:
@@ -191,7 +191,7 @@ def _bm25(text: str, windows: tuple[Span, ...], query: str) -> list[float]:
 def _counted(
     text: str, windows: tuple[Span, ...]
 ) -> tuple[list[tuple[Counter[str], int]], float]:
-    terms = [index_terms(text[start:end], stemmer("en")) for start, end in windows]
+    terms = [split_terms(text[start:end], stemmer("en"))[0] for start, end in windows]
     counts = [(Counter(words), len(words)) for words in terms]
     return counts, max(1.0, statistics.fmean(length for _, length in counts))
 

@@ -242,3 +242,16 @@ def test_a_channels_scale_does_not_matter(first, second, factor, shift) -> None:
     spread = max(second.values(), default=0) - min(second.values(), default=0)
     if spread > 1e-3:
         assert moved == pytest.approx(fused(lambda score: score), abs=1e-4)
+
+
+def test_what_an_exhausted_list_does_not_hold_has_its_absent_score() -> None:
+    """Words found a alone: b and c count 0 there, not the score of a."""
+    words = Ranking("keyword", ["a"], [4.0], absent=0.0)
+    other = Ranking("other", ["b", "c", "a"])
+    found = standardised_fusion([words, other], [0.5, 0.5])
+
+    # (0 - 4) / (5 % of 4) = -20 for b and c; a is the lowest of the other list.
+    assert [key for key, _ in found] == ["a", "b", "c"]
+    assert found[1][1] == pytest.approx(
+        0.5 * -20 + 0.5 * (1 - 2 / 3) / 0.2722, abs=1e-3
+    )

@@ -87,7 +87,7 @@ def test_index_gives_its_documents_metadata(run, kitchen) -> None:
         (["index"], "PATH"),
         (["index", "no/such/folder"], "no file or folder"),
         (["index", ".", "--store", "https://localhost/index"], "Elasticsearch"),
-        (["index", ".", "--embedding", "local"], "not available in this version"),
+        (["index", ".", "--embedding", "word2vec"], "must be 'none', 'local' or"),
         (["index", ".", "--embedding", "word2vec"], "openai:NAME"),
         (["search", "tea", "--page", "0"], "`page`"),
         (["search", "tea", "--page", "100"], "`page`"),
@@ -368,3 +368,20 @@ def test_markup_in_a_file_is_text(run, hostile) -> None:
 
     assert "[bold red]Tea[/bold red] [/]" in shown
     assert ":smile: {query}" in shown
+
+
+def test_the_bundled_embedding_serves_command_and_python(run, tmp_path) -> None:
+    """The file records its own name, under which both open it again."""
+    (tmp_path / "tea.md").write_text("Green tea.")
+    assert run("index", ".", "--embedding", "local").exit_code == 0
+    assert run("index", ".", "--embedding", "local").exit_code == 0
+    assert run("index", ".").exit_code == 0
+    found = run("search", "tea", "--json")
+
+    assert found.exit_code == 0
+    assert "vector" in found.stdout
+    path = tmp_path / ".ctxfetch.db"
+    with langchain_ctxfetch.SQLiteStore(
+        path, embedding=langchain_ctxfetch.LocalEmbeddings()
+    ) as store:
+        assert "vector" in store.channel_names()

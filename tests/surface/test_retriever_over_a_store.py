@@ -370,3 +370,17 @@ def test_a_copy_without_text_never_hides_the_stored_one(get, fusion) -> None:
         ("green tea", 1)
     ]
     assert [(gap.part, gap.kind) for gap in page.gaps] == [("ghost", "missing")]
+
+
+def test_the_only_match_by_words_leads_a_weighted_page_beside_a_foreign_channel() -> (
+    None
+):
+    """Documents that the store does not know match no word, so they count 0 there."""
+    store = SQLiteStore()
+    store.add_texts(["green tea"], ids=["tea"])
+    others = [Hit(name, f"text {name}", score=1.0) for name in ("x", "y")]
+    wanted = HybridRetriever(
+        channels=[store, ScriptedChannel("other", others)], fusion="weighted"
+    )
+
+    assert wanted.invoke("tea")[0].id == "tea"
