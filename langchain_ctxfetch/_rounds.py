@@ -22,6 +22,10 @@ P = ParamSpec("P")
 MOST_ABANDONED = 64
 GRACE_S = 0.1
 
+_job_name: contextvars.ContextVar[str] = contextvars.ContextVar(
+    "ctxfetch_job", default=""
+)
+
 _Work: TypeAlias = tuple["Future[Any]", Callable[[], Any]]
 
 
@@ -148,12 +152,16 @@ if hasattr(os, "register_at_fork"):
 async def run_blocking(
     function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """Run a blocking call on a daemon thread while the event loop goes on."""
-    future = _pool.submit(lambda: function(*args, **kwargs))
+    """Run a blocking call on a daemon thread while the event loop goes on.
+
+    Within a job of a round, calls that were given up count as that job's.
+    """
+    name = _job_name.get()
+    future = _begun(name, lambda: function(*args, **kwargs))
     try:
         return await asyncio.wrap_future(future)
     except asyncio.CancelledError:
-        _pool.abandon(future)
+        _pool.abandon(future, name)
         raise
 
 
@@ -173,7 +181,7 @@ def answer_each(
     """
     # Without a limit the last job needs no thread of its own.
     aside = jobs if timeout_s is not None else jobs[:-1]
-    futures = [_begun(job) for job in aside]
+    futures = [_begun(job.name, job.call) for job in aside]
     ends = None if timeout_s is None else time.monotonic() + timeout_s
     try:
         here = [_attempt(job.call) for job in jobs[len(aside) :]]
@@ -188,15 +196,15 @@ def answer_each(
     return outcomes + here
 
 
-def _begun(job: Job[T]) -> Future[T]:
-    if not _pool.hangs(job.name):
-        return _pool.submit(job.call)
+def _begun(name: str, call: Callable[[], T]) -> Future[T]:
+    if not name or not _pool.hangs(name):
+        return _pool.submit(call)
     future: Future[T] = Future()
     future.set_exception(
         StoreTimeoutError(
-            f"{MOST_ABANDONED} earlier calls of {job.name} are still running past "
+            f"{MOST_ABANDONED} earlier calls of {name} are still running past "
             "their time; not asked again before one of them ends",
-            store=job.name,
+            store=name,
         )
     )
     return future
@@ -241,7 +249,7 @@ async def aanswer_each(
         One outcome for each job, in order; a job that was stopped because another
         had failed ends with `Stopped`.
     """
-    tasks = [asyncio.ensure_future(_aattempt(job.acall)) for job in jobs]
+    tasks = [asyncio.ensure_future(_aattempt(job)) for job in jobs]
     try:
         await _settle(tasks, timeout_s, fail_fast=fail_fast)
     finally:
@@ -287,9 +295,11 @@ def _unfinished(task: asyncio.Future[Any]) -> bool:
     return not task.done() or task.cancelled()
 
 
-async def _aattempt(acall: Callable[[], Awaitable[T]]) -> Outcome[T]:
+async def _aattempt(job: Job[T]) -> Outcome[T]:
+    # Each job is a task with a context of its own, so nobody else sees the name.
+    _job_name.set(job.name)
     try:
-        return Ok(await acall())
+        return Ok(await job.acall())
     except Exception as error:  # noqa: BLE001 - an outcome holds any error
         return Failed(error)
 

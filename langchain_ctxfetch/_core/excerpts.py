@@ -12,7 +12,7 @@ from langchain_ctxfetch._core.hits import Passage
 from langchain_ctxfetch._core.passages import Scored
 from langchain_ctxfetch._core.picking import cuts_within, pick, quote
 from langchain_ctxfetch._core.sentences import split_passages
-from langchain_ctxfetch._core.structure import blocks, cut_fences, needs
+from langchain_ctxfetch._core.structure import blocks, cut_fences, divided, needs
 from langchain_ctxfetch._core.text import (
     GAP_MARK,
     MISSING as MISSING_SIGN,
@@ -257,12 +257,20 @@ def scored_by(
     least = min(known, default=0.0)
     usable = [least if isnan(score) else score for score in scores]
     hits = () if material.scored is None else material.scored.hits
+    held = blocks(material.text)
+    # In sentences, so that no room is left where half a passage would still fit.
+    parts = [divided(material.text, *unit, held) for unit in units]
+    fine = [sentence for sentences in parts for sentence in sentences]
     scored = Scored(
-        list(units),
-        usable,
+        fine,
+        [
+            score
+            for score, sentences in zip(usable, parts, strict=True)
+            for _ in sentences
+        ],
         found=True,
         text=material.text,
         hits=hits,
-        needs=needs(units, blocks(material.text)),
+        needs=needs(fine, held),
     )
     return replace(material, scored=scored)

@@ -208,3 +208,15 @@ def test_a_store_that_lies_about_passages_is_not_believed(told: Hit) -> None:
 
     assert "Dogs bark." in made.page_content
     assert "Lies" not in made.page_content
+
+
+def test_passages_judged_by_meaning_use_the_room() -> None:
+    """Of a giant the passages are coarse, but what is delivered is sentences."""
+    giant = (FILLER * 9_000)[:500_000] + "The hound sleeps."
+    compressor = ContentPolicyCompressor(
+        max_tokens=1_600, token_counter=len, renderer=PLAIN, embedding=Meanings()
+    )
+    (made,) = compressor.compress_documents([Document(giant)], "zebra")
+
+    assert made.metadata["ctxfetch"]["passages"][0][0] > 490_000
+    assert len(made.page_content) > 1_500

@@ -10,7 +10,13 @@ import threading
 import pytest
 
 from langchain_ctxfetch._core.flow import Failed, Ok
-from langchain_ctxfetch._rounds import Job, aanswer_each, answer_each, run_blocking
+from langchain_ctxfetch._rounds import (
+    MOST_ABANDONED,
+    Job,
+    aanswer_each,
+    answer_each,
+    run_blocking,
+)
 from langchain_ctxfetch.errors import StoreTimeoutError
 
 asked_by = contextvars.ContextVar("asked_by", default="nobody")
@@ -228,3 +234,21 @@ def test_a_forked_child_can_answer_rounds() -> None:
     )
 
     assert ended.stdout.strip() == "2"
+
+
+async def test_abandoned_calls_of_async_jobs_count_as_theirs() -> None:
+    """After too many of one name that name alone answers at once."""
+    free = threading.Event()
+    job = Job("slow", free.wait, lambda: run_blocking(free.wait, 60))
+    other = Job("other", lambda: 1, lambda: run_blocking(lambda: 1))
+    try:
+        for _ in range(4):
+            await aanswer_each([job] * (MOST_ABANDONED // 4), timeout_s=0.5)
+        (refused,) = await aanswer_each([job], timeout_s=60)
+        (answered,) = await aanswer_each([other], timeout_s=60)
+    finally:
+        free.set()
+
+    assert isinstance(refused.error, StoreTimeoutError)
+    assert "still running" in str(refused.error)
+    assert answered == Ok(1)
