@@ -5,8 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from heapq import nlargest
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -243,8 +242,10 @@ class _View:
         span = self.index.layout.passages_of(document)
         # Most documents have a few passages, for which plain lists are faster.
         scores = ranking.scores.passages[span].tolist()
-        best = nlargest(BEST_PASSAGES, range(len(scores)), key=scores.__getitem__)
-        return [span.start + at for at in best if scores[at] > ranking.floor]
+        best = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
+        return [
+            span.start + at for at in best[:BEST_PASSAGES] if scores[at] > ranking.floor
+        ]
 
     def document_results(
         self, probe: Probe, ranking: _Ranking, documents: Sequence[int]
@@ -259,6 +260,15 @@ class _View:
             )
             for at in documents
         ]
+
+    def score_results(
+        self, probe: Probe, ranking: _Ranking, documents: Sequence[int]
+    ) -> list[Found]:
+        """Return documents of which the score alone is wanted."""
+        if probe.bodies:
+            return self.document_results(probe, ranking, documents)
+        ids, scores = self.ids_of(documents), ranking.scores.documents
+        return [Found(Hit(ids[at], None, score=float(scores[at]))) for at in documents]
 
     def passage_results(self, probe: Probe, ranking: _Ranking) -> list[Found]:
         """Return single passages."""
@@ -279,14 +289,12 @@ class _View:
     def _found(self, stored: Hit, score: float, passages: Sequence[int]) -> Found:
         start, end = self.index.layout.start, self.index.layout.end
         spans = [(int(start[at]), int(end[at])) for at in passages]
-        hit = replace(
-            stored,
-            score=score,
-            passages=tuple(
-                Passage(first, last, stored.text and stored.text[first:last])
-                for first, last in spans
-            ),
+        held = tuple(
+            Passage(first, last, stored.text and stored.text[first:last])
+            for first, last in spans
         )
+        # Hundreds a question: made anew, as `replace` takes its time.
+        hit = Hit(stored.id, stored.text, stored.metadata, score, stored.length, held)
         if self.matrix is None or not passages:
             return Found(hit)
         return Found(hit, self.matrix[passages[0]])
@@ -304,8 +312,8 @@ def _listed(
     own = outcome.value
     if probe.unit == "passages":
         return Ok(view.passage_results(probe, own))
-    documents = list(own.best)
+    found = view.document_results(probe, own, own.best)
     if probe.complete:
         others = [other.value for other in outcomes if isinstance(other, Ok)]
-        documents += view.extras(own, others)
-    return Ok(view.document_results(probe, own, documents))
+        found += view.score_results(probe, own, view.extras(own, others))
+    return Ok(found)

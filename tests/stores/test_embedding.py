@@ -181,14 +181,23 @@ def test_a_search_by_what_is_no_vector_is_a_typed_error(vector) -> None:
                 search(vector)
 
 
-@pytest.mark.parametrize("vector", [[0.0, 0.0], [1e300, 1e300], [1e-300, 0.0]])
+@pytest.mark.parametrize("vector", [[1e300, 1e300], [1e-300, 0.0]])
 def test_vectors_of_any_length_are_chosen_diversely(vector) -> None:
-    """Zeros, very large and very small numbers."""
+    """Very large and very small numbers."""
     with SQLiteStore(embedding=Recorded()) as store:
         store.add_texts(["cat", "a dog"], ids=["a", "b"])
         found = store.max_marginal_relevance_search_by_vector(vector, k=2)
 
     assert sorted(ids(found)) == ["a", "b"]
+
+
+def test_nothing_is_similar_to_a_vector_of_zeros() -> None:
+    """What an embedding cannot read finds nothing by meaning, whichever way."""
+    with SQLiteStore(embedding=Recorded()) as store:
+        store.add_texts(["cat", "a dog"], ids=["a", "b"])
+
+        assert store.similarity_search_by_vector([0.0, 0.0]) == []
+        assert store.max_marginal_relevance_search_by_vector([0.0, 0.0], k=2) == []
 
 
 def test_texts_with_vectors_of_zeros_are_chosen_diversely() -> None:
