@@ -84,7 +84,8 @@ def index(
     """Bring the index in step with the text files below the paths.
 
     Only what changed is written; documents whose file is gone are removed, but only
-    below the paths. Hidden files and what `.gitignore` names are passed over.
+    below the paths. Hidden files and what `.gitignore` names are passed over. A run
+    that is stopped keeps what it has written, and the next one does the rest.
     """
     given = named.object_written("--metadata", metadata)
     with closing(named.writable(store, embedding)) as opened:

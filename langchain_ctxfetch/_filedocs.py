@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from langchain_ctxfetch._bridge import METADATA_KEY
 from langchain_ctxfetch._core.hits import Hit, told
-from langchain_ctxfetch._core.outline import MARKDOWN, title_of
 from langchain_ctxfetch._core.text import clean, cut
-from langchain_ctxfetch._folders import FoundFile, ReadText
+from langchain_ctxfetch._folders import FoundFile
+from langchain_ctxfetch._formats import Format
+from langchain_ctxfetch._reading import ReadText
 from langchain_ctxfetch.errors import ConfigurationError
 from langchain_ctxfetch.ports import WritableStore
 from langchain_ctxfetch.stores._preparing import prepared_document
@@ -19,7 +20,8 @@ from langchain_ctxfetch.stores._preparing import prepared_document
 GivenMetadata: TypeAlias = "Mapping[str, Any] | Callable[[Path], Mapping[str, Any]]"
 """What a user adds to the documents of a folder: to all the same, or by the path."""
 
-OWN_KEYS = ("source", "title", "format", "modified", "bytes", "digest", "base")
+_ALWAYS = ("source", "title", "format", "modified", "bytes", "digest", "base")
+OWN_KEYS = (*_ALWAYS, "reader", "pages")
 """The metadata keys that say what is known of a file; a user's come after them."""
 
 MAX_TITLE = 300
@@ -35,6 +37,7 @@ class KnownFile(NamedTuple):
         modified: When the file was changed last.
         digest: The SHA-256 of its bytes.
         base: The folder that the id is relative to.
+        reader: Which version of the reader of its format has read it.
     """
 
     given: str
@@ -42,6 +45,7 @@ class KnownFile(NamedTuple):
     modified: object
     digest: object
     base: object
+    reader: object
 
     def is_like(self, file: FoundFile) -> bool:
         """Say whether a file has the size and the time of the one that was read."""
@@ -97,7 +101,13 @@ def _as_text(metadata: Mapping[str, Any]) -> str:
 
 
 def file_document(
-    name: str, file: FoundFile, read: ReadText, *, base: str, given: str
+    name: str,
+    file: FoundFile,
+    read: ReadText,
+    *,
+    read_as: Format,
+    base: str,
+    given: str,
 ) -> Hit:
     """Make the document of a file.
 
@@ -105,32 +115,35 @@ def file_document(
         name: Its id.
         file: The file.
         read: What it says.
+        read_as: Its format.
         base: The folder that the id is relative to; blank for an absolute one.
         given: What a user adds, as `MetadataReader.of` writes it.
 
     Returns:
         The document with its text and metadata.
     """
-    suffix = Path(file.path).suffix.lower()
-    is_markdown = suffix in MARKDOWN
-    title = title_of(read.text) if is_markdown else None
+    text, title, pages = read.said
+    title = " ".join(clean(title).split()) if title else ""
     own = {
         "source": name,
         "title": cut(title or clean(Path(file.path).name), MAX_TITLE),
-        "format": "markdown" if is_markdown else suffix.removeprefix(".") or "text",
+        "format": read_as.name,
         "modified": file.modified,
         "bytes": file.size,
         "digest": read.digest,
         "base": base,
+        "reader": read_as.reader,
+        "pages": pages,
     }
-    return Hit(name, read.text, json.loads(given) | own, length=len(read.text))
+    own = {key: held for key, held in own.items() if held is not None}
+    return Hit(name, text, json.loads(given) | own, length=len(text))
 
 
 def known_files(
     store: WritableStore, wanted: Callable[[str], bool]
 ) -> Iterator[tuple[str, KnownFile]]:
     """Run through the documents that earlier runs wrote, without their text."""
-    keys = ("bytes", "modified", "digest", "base")
+    keys = ("bytes", "modified", "digest", "base", "reader")
     for name, metadata in store.records(filter={"digest": {"$exists": True}}):
         # Others may have written documents of their own into the same store.
         if metadata.get("source") == name and wanted(name):

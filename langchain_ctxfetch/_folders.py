@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from langchain_ctxfetch._core.facts import moment_text
 from langchain_ctxfetch._core.text import clean
-from langchain_ctxfetch.errors import MissingExtraError
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from langchain_ctxfetch._ignoring import Rules, rules_above
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
 
@@ -33,6 +27,13 @@ SkipReason: TypeAlias = Literal[
     "blank",
     "unreadable",
     "vanished",
+    "damaged",
+    "encrypted",
+    "took too long",
+    "needs the extra cli",
+    "needs the extra docx",
+    "needs the extra pdf",
+    "pattern refused",
 ]
 """Why a path was not indexed."""
 
@@ -53,19 +54,6 @@ class FoundFile:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadText:
-    """Be what a file says.
-
-    Attributes:
-        text: Its text, without a byte order mark.
-        digest: The SHA-256 of its bytes, in hexadecimal.
-    """
-
-    text: str
-    digest: str
-
-
-@dataclass(frozen=True, slots=True)
 class SkippedPath:
     """Be a path that was passed over; that of a folder ends with a separator.
 
@@ -76,13 +64,6 @@ class SkippedPath:
 
     path: str
     reason: SkipReason
-
-
-MOST_RULES = 1_000_000
-"""How much of a `.gitignore` file is read, in bytes."""
-
-_Rules: TypeAlias = "tuple[tuple[str, GitIgnoreSpec], ...]"
-"""What `.gitignore` files say: folder and patterns, the outermost first."""
 
 
 def walk(
@@ -104,14 +85,17 @@ def walk(
     if not Path(given).is_dir():
         yield _examined(given, max_bytes)
         return
-    waiting = [(given, _rules_above(given))]
+    above = rules_above(given)
+    yield from _refused(above)
+    waiting = [(given, above)]
     while waiting:
         folder, rules = waiting.pop()
         entries = _entries(folder)
         if isinstance(entries, SkippedPath):
             yield entries
             continue
-        rules = _with_rules_of(folder, rules)
+        rules = replace(rules, refused=()).within(folder)
+        yield from _refused(rules)
         for entry in (found for found in entries if found.path not in own):
             reason = _passed_over(entry, rules)
             is_folder = entry.is_dir(follow_symlinks=False)
@@ -123,8 +107,13 @@ def walk(
                 yield _examined(entry.path, max_bytes)
 
 
-def read_text(path: str, max_bytes: int) -> ReadText | SkipReason:
-    """Return what a file says in UTF-8, or why it says nothing that can be had."""
+def _refused(rules: Rules) -> Iterator[SkippedPath]:
+    for line in rules.refused:
+        yield SkippedPath(line, "pattern refused")
+
+
+def read_bytes(path: str, max_bytes: int) -> bytes | SkipReason:
+    """Return what is in a file, or why it cannot be had."""
     try:
         with Path(path).open("rb") as file:
             # The file may have grown since it was found.
@@ -133,16 +122,7 @@ def read_text(path: str, max_bytes: int) -> ReadText | SkipReason:
         return "vanished"
     except OSError:
         return "unreadable"
-    if len(data) > max_bytes:
-        return "too large"
-    if b"\0" in data:
-        return "binary"
-    try:
-        # Without a byte order mark.
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return "not UTF-8"
-    return ReadText(text, hashlib.sha256(data).hexdigest()) if text.strip() else "blank"
+    return data if len(data) <= max_bytes else "too large"
 
 
 def absolute(path: PathLike) -> str:
@@ -199,14 +179,14 @@ def _entries(folder: str) -> list[os.DirEntry[str]] | SkippedPath:
         return SkippedPath(folder + os.sep, "unreadable")
 
 
-def _passed_over(entry: os.DirEntry[str], rules: _Rules) -> SkipReason | None:
+def _passed_over(entry: os.DirEntry[str], rules: Rules) -> SkipReason | None:
     """Say why an entry is passed over without a look inside, if it is."""
     if entry.name.startswith("."):
         return "hidden"
     # Links may lead in circles, or out of the folder that was given.
     if entry.is_symlink():
         return "link"
-    if _is_ignored(entry.path, rules, is_folder=entry.is_dir(follow_symlinks=False)):
+    if rules.leave_out(entry.path, is_folder=entry.is_dir(follow_symlinks=False)):
         return "ignored"
     return None
 
@@ -233,70 +213,3 @@ def _moment(nanoseconds: int) -> str:
         return moment_text(epoch + timedelta(microseconds=nanoseconds // 1000))
     except OverflowError:
         return moment_text(epoch)
-
-
-def _is_ignored(path: str, rules: _Rules, *, is_folder: bool) -> bool:
-    """Ask the `.gitignore` files, the innermost first: the first that knows decides."""
-    for folder, spec in reversed(rules):
-        inner = path.removeprefix(folder).lstrip(os.sep).replace(os.sep, "/")
-        decision = spec.check_file(inner + "/" * is_folder).include
-        if decision is not None:
-            return bool(decision)
-    return False
-
-
-def _rules_above(given: str) -> _Rules:
-    """Return the rules of the repository that a folder lies in, from its root down.
-
-    A folder that these rules themselves leave out, but that was asked for by name,
-    is read by its own rules alone.
-    """
-    line = [Path(given), *Path(given).parents]
-    root = next((at for at, folder in enumerate(line) if _is_root(folder)), 0)
-    rules: _Rules = ()
-    for folder in reversed(line[1 : root + 1]):
-        rules = _with_rules_of(str(folder), rules)
-    return () if _is_ignored(given, rules, is_folder=True) else rules
-
-
-def _is_root(folder: Path) -> bool:
-    try:
-        return (folder / ".git").exists()
-    except OSError:
-        return False
-
-
-def _with_rules_of(folder: str, rules: _Rules) -> _Rules:
-    """Add what the `.gitignore` file of a folder says, where there is one."""
-    path = Path(folder, ".gitignore")
-    try:
-        # A pipe would block, and a device never end.
-        if not stat.S_ISREG(path.lstat().st_mode):
-            return rules
-        with path.open("rb") as file:
-            data = file.read(MOST_RULES)
-    except OSError:
-        return rules
-    # As git does, byte for byte: one odd byte must not void the other lines.
-    text = data.removeprefix(b"\xef\xbb\xbf").decode(errors="surrogateescape")
-    return (*rules, (folder, _spec(text.splitlines())))
-
-
-def _spec(lines: list[str]) -> GitIgnoreSpec:
-    """Compile patterns; a line that is none is passed over, as git does."""
-    spec_class = _spec_class()
-    specs = []
-    for line in lines:
-        try:
-            specs.append(spec_class.from_lines([line]))
-        except (ValueError, re.error):
-            continue
-    return spec_class([pattern for spec in specs for pattern in spec.patterns])
-
-
-def _spec_class() -> type[GitIgnoreSpec]:
-    try:
-        found: type[GitIgnoreSpec] = import_module("pathspec").GitIgnoreSpec
-    except ImportError as error:
-        raise MissingExtraError("cli", "reading `.gitignore` files") from error
-    return found

@@ -13,6 +13,20 @@ from langchain_ctxfetch.errors import ConfigurationError
 from langchain_ctxfetch.ports import WritableStore
 
 
+def check_store(store: object) -> None:
+    """Refuse what cannot be written to, a path given in its place above all."""
+    if isinstance(store, WritableStore):
+        return
+    if isinstance(store, str | os.PathLike):
+        raise ConfigurationError(
+            f"`store` must be a store, not the path {os.fspath(store)!r}: the store"
+            " comes first, then the paths"
+        )
+    raise ConfigurationError(
+        f"`store` must be a `WritableStore`, not {type(store).__name__}"
+    )
+
+
 def given_paths(paths: PathLike | Sequence[PathLike]) -> list[str]:
     """Return the absolute paths that were asked for, each of which must exist."""
     listed: Iterable[Any] = paths if isinstance(paths, Iterable) else [paths]

@@ -175,11 +175,35 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 
 
 @contextmanager
-def progress_bar() -> Iterator[Callable[[int, int, str], None] | None]:
-    """Show a bar that vanishes when all is done; none where nobody would see it."""
+def progress_bar() -> Iterator[Callable[[int, int, str], None]]:
+    """Show a bar that vanishes when all is done; none where nobody would see it.
+
+    Where the user ends the program meanwhile, say how far it came.
+    """
+    reached = (0, 0)
     console = notes()
+
+    def show(done: int, total: int, path: str) -> None:
+        nonlocal reached
+        reached = (done, total)
+        draw(done, total, path)
+
+    try:
+        with _drawn(console) as draw:
+            yield show
+    except KeyboardInterrupt:
+        if reached[0]:
+            print_note(
+                f"stopped after {reached[0]} of {reached[1]} files; what was written"
+                " stays, and the next run does the rest"
+            )
+        raise
+
+
+@contextmanager
+def _drawn(console: Console) -> Iterator[Callable[[int, int, str], None]]:
     if not console.is_terminal:
-        yield None
+        yield lambda done, total, path: None  # noqa: ARG005 - nobody would see it
         return
     from rich.progress import (  # noqa: PLC0415 - see above
         BarColumn,
@@ -195,10 +219,10 @@ def progress_bar() -> Iterator[Callable[[int, int, str], None] | None]:
     with bar:
         task = bar.add_task("")
 
-        def show(done: int, total: int, path: str) -> None:
+        def draw(done: int, total: int, path: str) -> None:
             bar.update(task, completed=done, total=total, description=one_line(path))
 
-        yield show
+        yield draw
 
 
 def ranks(channels: Mapping[str, Mapping[str, Any]]) -> str:

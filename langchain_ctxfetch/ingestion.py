@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -26,16 +27,18 @@ from langchain_ctxfetch._folders import (
     id_of,
     is_within,
     path_of,
-    read_text,
     walk,
 )
+from langchain_ctxfetch._formats import Format, format_of
 from langchain_ctxfetch._places import (
     base_text,
+    check_store,
     given_paths,
     is_below,
     own_files,
     root_of,
 )
+from langchain_ctxfetch._reading import Outcome, Reading, Wanted
 from langchain_ctxfetch._rounds import run_blocking
 from langchain_ctxfetch.errors import ConfigurationError, IngestionError
 from langchain_ctxfetch.ports import WritableStore
@@ -45,6 +48,9 @@ MAX_BYTES = 20_000_000
 
 BATCH_CHARACTERS = 4_000_000
 """A batch is written when it holds this much text, so that memory stays flat."""
+
+_FOR_NOW = ("unreadable", "took too long", "needs the extra ")
+"""How reasons begin that say nothing of the file: its document stays as it is."""
 
 Progress: TypeAlias = Callable[[int, int, str], None]
 """Is told how many files are done, how many there are, and the id of the last."""
@@ -100,15 +106,21 @@ def sync_folder(
 ) -> SyncReport:
     """Bring the documents of a store in step with the text files below some paths.
 
-    Each UTF-8 text file is one document. Only what changed since the last run is
+    Each file is one document: UTF-8 text as it is, and what is taken out of HTML,
+    JSON, notebooks, PDF and Word files. Only what changed since the last run is
     written, and documents whose file is gone are removed, but only below *paths* and
     only those that an earlier run has written.
+
+    Files are read ahead, several at a time; what other packages read is read in
+    processes that are ended when they hang. Documents are written in batches, so a
+    run that is stopped keeps what it has written, and the next one does the rest.
 
     A document remembers its *base*, so runs with different ones may share a store:
     none removes what another wrote.
 
     Hidden files and folders, links, what `.gitignore` files name, blank files and
-    those that are no UTF-8 text are passed over. What cannot be read stays as it is.
+    those that are no text of a format that is known are passed over. What cannot be
+    read now stays as it is.
 
     Args:
         store: Where the documents go.
@@ -118,10 +130,12 @@ def sync_folder(
             or the absolute path where it lies elsewhere. By default the one folder
             that *paths* names, or the folder of the one file.
         metadata: What every document is given besides what the folder says of it
-            (`source`, `title`, `format`, `modified`, `bytes`, `digest` and `base`,
-            which come first): a mapping, or a function from the path of a file to
-            one. Where it differs from what is stored, the document is written anew.
-        max_bytes: The largest file that is read, in bytes.
+            (`source`, `title`, `format`, `modified`, `bytes`, `digest`, `base`,
+            `reader` and `pages`, which come first): a mapping, or a function from the
+            path of a file to one. Where it differs from what is stored, the document
+            is written anew.
+        max_bytes: The largest file that is read, in bytes, and the most characters
+            that are taken out of one.
         batch_size: The most documents that are written in one call.
         progress: Called after each file.
 
@@ -135,7 +149,7 @@ def sync_folder(
         MissingExtraError: If the package `pathspec` is not installed.
         StoreError: If the store as a whole cannot be read or written.
     """
-    _check_store(store)
+    check_store(store)
     given = given_paths(paths)
     root = root_of(given, base)
     _at_least_one("max_bytes", max_bytes)
@@ -149,11 +163,13 @@ def sync_folder(
         batch_size=batch_size,
     )
     found = run.find()
-    for done, file in enumerate(found, start=1):
-        run.take(file)
-        if progress is not None:
-            progress(done, len(found), run.name(file.path))
-    return run.finish()
+    with closing(Reading[_Plan](max_bytes)) as reading:
+        plans = ((plan, plan.wanted) for plan in map(run.plan, found))
+        for done, (plan, outcome) in enumerate(reading.run(plans), start=1):
+            run.take(plan, outcome)
+            if progress is not None:
+                progress(done, len(found), plan.name)
+        return run.finish()
 
 
 async def async_folder(
@@ -176,6 +192,25 @@ async def async_folder(
         progress=progress,
     )
     return await run_blocking(run, store, paths)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Be what is to be done with a file.
+
+    Attributes:
+        file: The file.
+        name: The id of its document.
+        given: What a user adds, as `MetadataReader.of` writes it.
+        read_as: Its format.
+        wanted: The file again, if it must be read.
+    """
+
+    file: FoundFile
+    name: str
+    given: str
+    read_as: Format
+    wanted: Wanted | None = None
 
 
 class _Run:
@@ -232,29 +267,42 @@ class _Run:
         self._refuse_clashes(self.name(path) for path in found)
         return list(found.values())
 
-    def take(self, file: FoundFile) -> None:
-        """Read a file and write its document, unless both are the same still."""
-        name = self.name(file.path)
+    def plan(self, file: FoundFile) -> _Plan:
+        """Say what is to be done with a file, and whether it must be read for that."""
+        name, read_as = self.name(file.path), format_of(file.path)
         if not has_text_name(file.path):
             # Two such names could become the same id.
-            self._skip(file.path, "unreadable")
-            return
+            return _Plan(file, name, "", read_as)
         given = self._metadata.of(file.path)
         known = self._known.get(name)
-        if known is not None and known.given != given:
+        if known is not None and (known.given, known.reader) != (given, read_as.reader):
             # As if it were not there: what is stored is wrong, whatever the file says.
             known = None
-        if known is not None and known.is_like(file):
-            self._keep(name)
-            return
-        read = read_text(file.path, self._max_bytes)
-        if isinstance(read, str):
-            self._skip(file.path, read)
-        elif known is not None and known.digest == read.digest:
-            self._keep(name)
+        wanted = None
+        if known is None or not known.is_like(file):
+            digest = None if known is None else known.digest
+            wanted = Wanted(file.path, file.size, read_as, digest)
+        return _Plan(file, name, given, read_as, wanted)
+
+    def take(self, plan: _Plan, outcome: Outcome) -> None:
+        """Write the document of a file, unless both are the same still."""
+        if not has_text_name(plan.file.path):
+            self._skip(plan.file.path, "unreadable")
+        elif outcome is None:
+            self._keep(plan.name)
+        elif isinstance(outcome, str):
+            self._skip(plan.file.path, outcome)
         else:
-            base = self._base_of(name)
-            self._write(file_document(name, file, read, base=base, given=given))
+            self._write(
+                file_document(
+                    plan.name,
+                    plan.file,
+                    outcome,
+                    read_as=plan.read_as,
+                    base=self._base_of(plan.name),
+                    given=plan.given,
+                )
+            )
 
     def finish(self) -> SyncReport:
         """Write what waits, remove what is gone, and say what was done."""
@@ -293,7 +341,7 @@ class _Run:
         """Note a path that was passed over; what cannot be read now is not gone."""
         name = self.name(path) + "/" * path.endswith(os.sep)
         self._skipped.setdefault(reason, []).append(name)
-        if reason == "unreadable":
+        if reason.startswith(_FOR_NOW):
             self._unread.append(path)
 
     def _write(self, document: Hit) -> None:
@@ -338,20 +386,6 @@ class _Run:
 
 def _reason(error: IngestionError) -> str:
     return str(error.errors[0] if error.errors else error)
-
-
-def _check_store(store: object) -> None:
-    """Refuse what cannot be written to, a path given in its place above all."""
-    if isinstance(store, WritableStore):
-        return
-    if isinstance(store, str | os.PathLike):
-        raise ConfigurationError(
-            f"`store` must be a store, not the path {os.fspath(store)!r}: the store"
-            " comes first, then the paths"
-        )
-    raise ConfigurationError(
-        f"`store` must be a `WritableStore`, not {type(store).__name__}"
-    )
 
 
 def _at_least_one(argument: str, value: int) -> None:

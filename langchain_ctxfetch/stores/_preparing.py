@@ -30,6 +30,9 @@ STOPPED = "\x01"
 LONGEST_TITLE = 1_000
 """Characters of a title that are indexed with every passage."""
 
+_WITH_HEADINGS = frozenset({"markdown", "html", "docx", "ipynb"})
+"""Formats whose text is Markdown, as it came or as it was made."""
+
 _FARTHEST_GAP = 10_000  # characters between two chunks of a splitter
 
 
@@ -331,6 +334,6 @@ def _title(value: object) -> str:
 
 def _is_markdown(id_: str, metadata: Mapping[str, Any]) -> bool:
     names = (id_, metadata.get("source"))
-    return metadata.get("format") == "markdown" or any(
+    return metadata.get("format") in _WITH_HEADINGS or any(
         isinstance(name, str) and name.lower().endswith(MARKDOWN) for name in names
     )

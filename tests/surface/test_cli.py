@@ -57,6 +57,35 @@ def test_nothing_to_index_is_nothing_found(run, tmp_path) -> None:
     assert "no text file found under empty" in result.stderr
 
 
+def test_an_empty_folder_beside_an_index_is_no_failure(run, kitchen) -> None:
+    """What is stored from elsewhere stays; the note says where nothing was found."""
+    (kitchen / "empty").mkdir()
+    result = run("index", "empty")
+
+    assert result.exit_code == 0
+    assert "no text file found under empty" in result.stderr
+    assert "3 documents" in result.stdout
+
+
+def test_what_is_passed_over_says_which_extra_helps(run, kitchen, monkeypatch) -> None:
+    """The others are indexed, and the command ends as if it were not there."""
+    (kitchen / "docs/a.pdf").write_bytes(b"%PDF-1.4")
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    result = run("index", "docs")
+
+    assert result.exit_code == 0
+    assert "passed over, needs the extra pdf (1): docs/a.pdf" in result.stderr
+
+
+def test_a_terminal_is_shown_how_far_it_is(run, kitchen, monkeypatch) -> None:
+    """In one line, which vanishes."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    (kitchen / "docs/new.txt").write_text("tea")
+
+    assert "4/4" in run("index", "docs").stderr
+
+
 @pytest.mark.parametrize(
     ("number", "counted"), [(1, "1 document "), (2, "2 documents ")]
 )

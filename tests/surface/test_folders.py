@@ -180,7 +180,7 @@ def test_a_file_that_has_grown_is_too_large(tmp_path) -> None:
     """What counts is what is read, not what was found."""
     path = write(tmp_path / "a.txt", "x" * 11)
 
-    assert _folders.read_text(str(path), 10) == "too large"
+    assert _folders.read_bytes(str(path), 10) == "too large"
 
 
 def test_a_folder_that_vanishes_is_named(tmp_path) -> None:

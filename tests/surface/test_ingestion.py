@@ -129,7 +129,7 @@ def test_files_of_the_same_size_and_time_are_not_read(
 ) -> None:
     """A second run over files that were left alone opens none of them."""
     sync_folder(store, folder)
-    monkeypatch.setattr("langchain_ctxfetch.ingestion.read_text", None)
+    monkeypatch.setattr("langchain_ctxfetch._reading.read_bytes", None)
 
     assert sync_folder(store, folder) == SyncReport(unchanged=3)
 
