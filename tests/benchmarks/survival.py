@@ -32,7 +32,7 @@ from langchain_text_splitters import RecursiveCharacterTextSplitter
 
 from langchain_ctxfetch._core.passages import score_sentences
 from langchain_ctxfetch._core.picking import pick
-from langchain_ctxfetch._core.sentences import split_passages
+from langchain_ctxfetch._core.sentences import sentences
 from langchain_ctxfetch._core.text import Span
 from langchain_ctxfetch._core.words import split_terms
 from langchain_ctxfetch._language import stemmer
@@ -134,9 +134,17 @@ def head(text: str, query: str, room: int) -> list[Span]:
 
 def sentence_windows(text: str, query: str, room: int) -> list[Span]:
     """Keep the best windows of whole sentences by BM25."""
-    return _best_windows(
-        text, query, room, split_passages(text, min(WINDOW, room // 2))
-    )
+    return _best_windows(text, query, room, _packed(text, min(WINDOW, room // 2)))
+
+
+@lru_cache(maxsize=2)
+def _packed(text: str, size: int) -> list[Span]:
+    """Join whole sentences, long ones cut once they fill a window of their own."""
+    windows: list[Span] = []
+    for start, end in sentences(text, longest=size * 4 // 5):
+        fits = windows and end - windows[-1][0] <= size
+        windows.append((windows.pop()[0] if fits else start, end))
+    return windows
 
 
 def splitter_windows(text: str, query: str, room: int) -> list[Span]:
