@@ -79,20 +79,16 @@ class Answers:
                 partial(store.afetch, ids, filter=self.where),
             )
         query, room = request.query, request.room
-        return Job(
-            "the store",
-            lambda: _one_each(
-                ids, store.highlight(ids, query, filter=self.where, room=room)
-            ),
-            partial(self._ahighlight, request),
-        )
 
-    async def _ahighlight(self, request: FetchPassages) -> Sequence[Outcome[Any]]:
-        store, ids = _given(self.store, "store"), list(request.ids)
-        brought = await store.ahighlight(
-            ids, request.query, filter=self.where, room=request.room
-        )
-        return _one_each(ids, brought)
+        def highlight() -> Sequence[Outcome[Any]]:
+            brought = store.highlight(ids, query, filter=self.where, room=room)
+            return _one_each(ids, brought)
+
+        async def ahighlight() -> Sequence[Outcome[Any]]:
+            brought = await store.ahighlight(ids, query, filter=self.where, room=room)
+            return _one_each(ids, brought)
+
+        return Job("the store", highlight, ahighlight)
 
     def _compare_job(self, request: Compare) -> Job[list[float]]:
         embedding, texts = _given(self.embedding, "embedding"), list(request.texts)

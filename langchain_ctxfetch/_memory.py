@@ -15,7 +15,7 @@ from langchain_ctxfetch._core import filters
 from langchain_ctxfetch._core.flow import Failed, Ok, Outcome
 from langchain_ctxfetch._core.hits import Hit
 from langchain_ctxfetch._core.text import clean
-from langchain_ctxfetch._core.words import index_terms
+from langchain_ctxfetch._core.words import split_terms
 from langchain_ctxfetch._language import stemmer
 from langchain_ctxfetch.errors import ConfigurationError
 from langchain_ctxfetch.ports import (
@@ -118,7 +118,7 @@ class MemoryStore(SearchStore, WritableStore):
         """Return the scores of the documents that have a word of the question."""
         if request.channel not in self.channel_names():
             return {}
-        words = set(index_terms(clean(request.query), self._stem))
+        words = set(split_terms(clean(request.query), self._stem)[0])
         scores = {
             name: score
             for name, kept in _passing(state, request.where).items()
@@ -241,7 +241,7 @@ class MemoryStore(SearchStore, WritableStore):
             if key != METADATA_KEY
         }
         stored = Hit(name or str(uuid.uuid4()), text, metadata, length=len(text))
-        return _Kept(stored, Counter(index_terms(text, self._stem)))
+        return _Kept(stored, Counter(split_terms(text, self._stem)[0]))
 
     def remove(
         self,

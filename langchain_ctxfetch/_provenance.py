@@ -19,9 +19,9 @@ from langchain_ctxfetch._core.text import Span
 def item_of(hit: Hit, added: Mapping[str, Any]) -> Item:
     """Say of a document what the policy needs to know."""
     text = hit.text or ""
-    if added.get("content") != "passages":
-        return Item(hit.id, text, length=len(text))
     length, spans = read_length(added.get("length")), _spans(added.get("passages"))
+    if added.get("content") != "passages":
+        return Item(hit.id, text, spans, length=len(text))
     if length == len(text) and spans == ((0, length),):
         return Item(hit.id, text, length=length)
     return Item(hit.id, text, spans, partial=True, length=length)

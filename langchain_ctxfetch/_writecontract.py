@@ -166,18 +166,16 @@ class WritableStoreContract(WithStore):
         return {name for name, _ in self.store.records()}
 
     def _found(self, query: str) -> set[str | None]:
-        requests = [
-            SearchRequest(name, query, 50) for name in self.store.channel_names()
-        ]
-        answers = [unwrap(outcome) for outcome in self.store.search_round(requests)]
-        return {hit.id for hits in answers for hit in hits}
+        return {hit.id for hits in self._answers(query) for hit in hits}
 
     def _by_words(self, query: str) -> bool:
         """Say whether a channel that needs words finds any document by this one."""
         held = len(self._names())
+        # A channel that brings everything, as one by vectors does, needs no words.
+        return any(0 < len(hits) < held for hits in self._answers(query))
+
+    def _answers(self, query: str) -> list[list[Hit]]:
         requests = [
             SearchRequest(name, query, 50) for name in self.store.channel_names()
         ]
-        answers = [unwrap(outcome) for outcome in self.store.search_round(requests)]
-        # A channel that brings everything, as one by vectors does, needs no words.
-        return any(0 < len(hits) < held for hits in answers)
+        return [unwrap(outcome) for outcome in self.store.search_round(requests)]

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from langchain_ctxfetch._core.budget import Count, Rooms
 from langchain_ctxfetch._core.excerpts import MISSING, Excerpt, Marks, Material, excerpt
-from langchain_ctxfetch._core.passages import score_sentences
+from langchain_ctxfetch._core.passages import Scored, score_around, score_sentences
 from langchain_ctxfetch._core.text import Span
 from langchain_ctxfetch._core.words import Stem
 
@@ -23,7 +23,8 @@ class Item:
     Attributes:
         id: What names it in the store, where it has a name.
         text: The text in hand, clean.
-        spans: For a document of which only passages are in hand: where they stand.
+        spans: Where in the stored text the passages stand that are in hand, or that
+            a search has found.
         partial: Whether only passages are in hand.
         length: The characters of the stored text, where known.
     """
@@ -112,6 +113,17 @@ class Desk:
         )
         if scored.found:
             self.materials[i] = replace(material, scored=scored)
+        elif material.whole:
+            # No word of the query, but a search has found it: by meaning, or by the
+            # words that were meant.
+            self.materials[i] = replace(material, scored=self._found(i, material, room))
+
+    def _found(self, i: int, material: Material, room: int) -> Scored | None:
+        length = len(material.text)
+        spans = [span for span in self.items[i].spans if span[1] <= length]
+        if not spans or spans == [(0, length)]:
+            return None
+        return score_around(material.text, spans, room=room)
 
     def excerpt(self, i: int, room: int) -> Excerpt:
         """Return the most useful part of a document for so much room."""

@@ -166,19 +166,18 @@ def excerpt(material: Material, room: int, marks: Marks) -> Excerpt:
 
 
 def _truncated(material: Material, room: int, marks: Marks) -> Excerpt:
-    spans, text = _shortened(material.text, room, marks)
     edge = marks.edge if marks.cut and len(marks.edge) < room else ""
+    if material.pieces and material.pieces[0][1] is not None:
+        spans, _ = head(material.text, room - len(edge), "")
+        made = _quoted(material, spans, "truncate", marks)
+        return made._replace(text=made.text + edge, cut=True)
+    spans, text = _shortened(material.text, room, marks)
     if len(text) == sum(end - start for start, end in spans):
         # There was no room for the mark that counts what is missing.
         text = cut(material.text, room, edge)
         spans = [(0, len(text) - len(edge))]
-    if material.whole:
-        return Excerpt(text, _no_empty(spans), "truncate", complete=False, cut=True)
-    if material.pieces[0][1] is None:
-        return Excerpt(text, (), "truncate", complete=False, cut=True)
-    spans, _ = head(material.text, room - len(edge), "")
-    made = _quoted(material, spans, "truncate", marks)
-    return made._replace(text=made.text + edge, cut=True)
+    told = _no_empty(spans) if material.whole else ()
+    return Excerpt(text, told, "truncate", complete=False, cut=True)
 
 
 def _shortened(text: str, room: int, marks: Marks) -> tuple[list[Span], str]:
@@ -259,18 +258,18 @@ def scored_by(
     hits = () if material.scored is None else material.scored.hits
     held = blocks(material.text)
     # In sentences, so that no room is left where half a passage would still fit.
-    parts = [divided(material.text, *unit, held) for unit in units]
-    fine = [sentence for sentences in parts for sentence in sentences]
+    fine = [
+        (sentence, score)
+        for unit, score in zip(units, usable, strict=True)
+        for sentence in divided(material.text, *unit, held)
+    ]
+    sentences = [sentence for sentence, _ in fine]
     scored = Scored(
-        fine,
-        [
-            score
-            for score, sentences in zip(usable, parts, strict=True)
-            for _ in sentences
-        ],
+        sentences,
+        [score for _, score in fine],
         found=True,
         text=material.text,
         hits=hits,
-        needs=needs(fine, held),
+        needs=needs(sentences, held),
     )
     return replace(material, scored=scored)

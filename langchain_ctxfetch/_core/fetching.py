@@ -169,12 +169,8 @@ def _of_hit(hit: Hit, name: str, marks: Marks) -> Material | None:
 
 def _fits(passage: Passage, length: int | None) -> bool:
     """Tell whether the offsets of a passage can be those of its text."""
-    within = passage.end <= (passage.end if length is None else length)
-    return (
-        passage.start >= 0
-        and within
-        and passage.end - passage.start == len(passage.text or "")
-    )
+    within = passage.start >= 0 and (length is None or passage.end <= length)
+    return within and passage.end - passage.start == len(passage.text or "")
 
 
 def divide(

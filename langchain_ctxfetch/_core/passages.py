@@ -21,7 +21,7 @@ from langchain_ctxfetch._core.kernels import (
     Width,
 )
 from langchain_ctxfetch._core.regions import best_regions
-from langchain_ctxfetch._core.sentences import mostly_cjk
+from langchain_ctxfetch._core.sentences import mostly_cjk, snap
 from langchain_ctxfetch._core.structure import (
     blocks,
     divided,
@@ -189,6 +189,36 @@ def _pair_hits(
         rare = rarity(places, len(folded) / cell, cell)
         found.append((_PAIR_WEIGHT * asked * rare, places))
     return [(weight, places) for weight, places in found if places]
+
+
+def score_around(text: str, spans: Sequence[Span], *, room: int) -> Scored:
+    """Score sentences by how near they are to passages that a search has found.
+
+    >>> scored = score_around("One. Two. Three.", [(5, 9)], room=9)
+    >>> scored.scores
+    [-1.0, 0.0, -2.0]
+
+    Args:
+        text: The text.
+        spans: The passages, in characters.
+        room: How many characters will be picked, about.
+
+    Returns:
+        The sentences around the passages, 0 for those that share a character with one,
+        else less by each character that lies between.
+    """
+    held = blocks(text)
+    near = [(max(0, start - room), min(len(text), end + room)) for start, end in spans]
+    units = [
+        unit
+        for start, end in with_ends(near, held)
+        for unit in divided(text, snap(text, start) if start else 0, end, held)
+    ]
+    scores = [
+        0.0 - min(max(0, start - last + 1, first - end + 1) for start, end in spans)
+        for first, last in units
+    ]
+    return Scored(units, scores, found=True, text=text, needs=needs(units, held))
 
 
 def _manner_of(text: str) -> _Manner:

@@ -43,9 +43,9 @@ def pick(
     best = inked[order[0]]
     if best[1] - best[0] > room:
         return _window(scored, order[0], room - 2 * edge_length)
-    whole = min(order), max(order)
-    if _is_gapless(scored.units) and inked[whole[1]][1] - inked[whole[0]][0] <= room:
-        return [(inked[whole[0]][0], inked[whole[1]][1])]
+    start, end = inked[min(order)][0], inked[max(order)][1]
+    if _is_gapless(scored.units) and end - start <= room:
+        return [(start, end)]
     chosen = _fill(scored, inked, order, room=room, mark_length=mark_length)
     return _merged(scored.units, inked, chosen)
 

@@ -35,6 +35,12 @@ from langchain_ctxfetch._core.sentences import mostly_cjk
 WORTH_WHOLE = 4
 """A document of at most so many times its share is asked whole, not in passages."""
 
+SMALL = 20_000
+"""Characters of a document that is asked whole whatever its share."""
+
+LEAST_ROOM = 1_000
+"""Characters of passages that are asked for at least, to choose sentences from."""
+
 USEFUL = 120
 """Characters that a cut sentence must have left to be of use, half as many in CJK."""
 
@@ -125,8 +131,9 @@ def _fetch(
         parts = divide(lengths, lambda length: length <= policy.threshold)
         wanted = Wanted(*parts, query, policy.quoted)
     else:
-        parts = divide(lengths, lambda length: length <= WORTH_WHOLE * share)
-        wanted = Wanted(*parts, query, 0 if math.isinf(share) else round(share))
+        most = max(SMALL, WORTH_WHOLE * share)
+        room = 0 if math.isinf(share) else max(LEAST_ROOM, round(share))
+        wanted = Wanted(*divide(lengths, lambda length: length <= most), query, room)
     return (yield from fetch(wanted, policy.marks))
 
 

@@ -102,18 +102,13 @@ def _by_full_window(plan: Plan, heard: list[_Heard]) -> Flow[Ask, list[Hit], Fou
     A window that grew with the page would reorder what earlier pages showed.
     """
     depths = [plan.widest] * len(heard)
-    while True:
-        yield from _ask(plan, heard, depths)
+    hits: list[list[Hit]] = []
+    while (yield from _ask(plan, heard, depths)):
         hits = [_usable(plan, at, channel) for at, channel in enumerate(heard)]
         depths = [
             _deeper(plan, channel, len(held))
             for channel, held in zip(heard, distinct(hits, key=plan.key), strict=True)
         ]
-        if not any(
-            _within(source, depth) > channel.depth
-            for source, depth, channel in zip(plan.sources, depths, heard, strict=True)
-        ):
-            break
     found = by_scores(
         [(source.name, source.weight) for source in plan.sources],
         hits,
@@ -138,7 +133,8 @@ def _deeper(plan: Plan, channel: _Heard, held: int) -> int:
 
 def _ask(
     plan: Plan, heard: list[_Heard], depths: Sequence[int]
-) -> Flow[Ask, list[Hit], None]:
+) -> Flow[Ask, list[Hit], bool]:
+    """Ask the open channels that may be asked deeper; tell whether there are any."""
     searches = [
         Search(at, depth, complete=plan.fusion == "weighted")
         for at, (source, channel) in enumerate(zip(plan.sources, heard, strict=True))
@@ -149,6 +145,7 @@ def _ask(
         for search, outcome in zip(searches, outcomes, strict=True):
             _hear(heard[search.channel], plan.sources[search.channel], search, outcome)
     _raise_if_unanswered(plan, heard)
+    return bool(searches)
 
 
 def _hear(

@@ -46,7 +46,13 @@ _ABBREVIATED = """
     ltd mr mrs ms mt prof ref refs resp sp spp sr st vs
 """
 _ABBREVIATIONS = frozenset(_ABBREVIATED.split())
-_BEFORE_NUMBERS = frozenset({"art", "ch", "no", "nos", "p", "pp", "sec", "vol"})
+_BEFORE_NUMBERS = frozenset(
+    """
+    art ch no nos p pp sec vol jan feb mar apr jun jul aug sep sept oct nov dec
+    """.split()  # noqa: SIM905 - words read better than a list of strings
+)
+_ITEM = re.compile(r"[ \t>]*(?:[-*+][ \t]+)?[0-9]{1,3}")  # the number of a list item
+_ITEM_REACH = 40  # characters that it may be indented by
 _ABBREVIATION_REACH = 10  # characters before a full stop that are looked at
 
 _SHORTEST_WRAP = 40  # characters; shorter lines were broken on purpose
@@ -204,11 +210,21 @@ def _goes_on_after_stop(text: str, mark: int, end: int) -> bool:
         return False
     if text[end].islower():
         return True
+    if _is_item(text, mark):
+        return True
     words = text[max(0, mark - _ABBREVIATION_REACH) : mark].split()
     word = words[-1].lstrip("([\"'“‘").lower() if words else ""
     if word in _BEFORE_NUMBERS:
         return text[end].isdecimal()
     return word in _ABBREVIATIONS or (len(word) == 1 and word.isalpha())
+
+
+def _is_item(text: str, mark: int) -> bool:
+    """Tell whether the full stop at *mark* belongs to the number of a list item."""
+    begin = text.rfind("\n", max(0, mark - _ITEM_REACH), mark) + 1
+    return (begin > 0 or mark < _ITEM_REACH) and bool(
+        _ITEM.fullmatch(text, begin, mark)
+    )
 
 
 def _wraps(text: str, mark: int, end: int) -> bool:

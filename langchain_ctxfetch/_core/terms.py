@@ -167,12 +167,10 @@ def _words_of_term(folded: str, term: str, stem: Stem, span: Span) -> Iterator[i
     beginning = term[:-1] if _CHANGED_ENDING.search(term) else term
     longest = len(term) + _LONGEST_ENDING
     is_term: dict[str, bool] = {}
-    start, end = span
-    place = folded.find(beginning, start, end)
-    while place >= 0:
+    after = span[0]
+    for place in find_string(folded, beginning, [span]):
         before = folded[place - 1] if place else " "
-        if before.isalnum() and not _CJK.match(before):
-            place = folded.find(beginning, place + 1, end)
+        if place < after or (before.isalnum() and not _CJK.match(before)):
             continue
         match = _ONE_WORD.match(folded, place, place + longest)
         after = match.end() if match else place + 1
@@ -181,7 +179,6 @@ def _words_of_term(folded: str, term: str, stem: Stem, span: Span) -> Iterator[i
             is_term[word] = stem(word) == term
         if is_term[word]:
             yield place
-        place = folded.find(beginning, after, end)
 
 
 def find_pairs(folded: str, first: Sequence[int], second: Sequence[int]) -> list[int]:

@@ -41,32 +41,11 @@ _IDEOGRAPH = re.compile(
 )
 _BEGINS_SPACELESS = re.compile(f"[{_SPACELESS}]")
 _RUN = re.compile(f"([{_SPACELESS}]+)|[^{_SPACELESS}]+")
-_HYPHEN = re.compile("[-\u2010\u2011]")
+_HYPHEN = re.compile("[-_\u2010\u2011]+")
 _POSSESSIVE = re.compile(r"['\u2019]s\b")
 _ASCII_WORD = re.compile(r"\w+(?:-\w+)*", re.ASCII)
 # `re` takes the vowel signs of Hindi or Tamil for punctuation, `regex` does not.
 _ANY_WORD = regex.compile(r"\w+(?:[-\u2010\u2011]\w+)*")
-
-
-def index_terms(
-    text: str, stem: Stem, *, stop: frozenset[str] = STOP_WORDS
-) -> list[str]:
-    """Return the terms of a text in their order, repeats included.
-
-    >>> index_terms("The cat's e-mail to Bob", lambda word: word)
-    ['cat', 'email', 'e', 'mail', 'bob']
-    >>> index_terms("東京へ", lambda word: word)
-    ['東京', '京へ', '東', '京']
-
-    Args:
-        text: A document, a stretch of one, or a question: all are treated alike.
-        stem: Is given each word, folded to lower case.
-        stop: Words to leave out.
-
-    Returns:
-        The terms of `split_terms` without the stop words.
-    """
-    return split_terms(text, stem, stop=stop)[0]
 
 
 def split_terms(
@@ -143,7 +122,7 @@ def _compound(
     word: str, stem: Stem, stop: frozenset[str]
 ) -> tuple[list[str], list[str]]:
     """Cut what is no plain word: one with hyphens, underscores or hardly an end."""
-    parts = _HYPHEN.split(word)
+    parts = [part for part in _HYPHEN.split(word) if part]
     terms: list[str] = []
     if len(parts) > 1 and any(_joins(part) for part in parts):
         terms.append("".join(parts)[:LONGEST_TERM])

@@ -66,17 +66,22 @@ def _storable(ids: Iterable[str]) -> list[str]:
     return [name for name in ids if clean(name) == name]
 
 
+def _rows(
+    connection: sqlite3.Connection, columns: str, key: str, values: Sequence[object]
+) -> list[tuple[Any, ...]]:
+    """Return these columns of the documents whose *key* is one of the values."""
+    rows: list[tuple[Any, ...]] = []
+    for marks, part in chunked(values):
+        rows += connection.execute(
+            f"select {columns} from documents where {key} in ({marks})",  # noqa: S608 - our own words and question marks
+            part,
+        )
+    return rows
+
+
 def read_ids(connection: sqlite3.Connection, ordinals: Sequence[int]) -> dict[int, str]:
     """Return the ids of documents by their ordinals."""
-    found: dict[int, str] = {}
-    for marks, part in chunked(ordinals):
-        found.update(
-            connection.execute(
-                f"select ordinal, id from documents where ordinal in ({marks})",  # noqa: S608 - question marks
-                part,
-            )
-        )
-    return found
+    return dict(_rows(connection, "ordinal, id", "ordinal", ordinals))
 
 
 def read_documents(
@@ -84,26 +89,14 @@ def read_documents(
 ) -> dict[int, Hit]:
     """Return documents by their ordinals, with text and metadata if wanted."""
     columns = "ordinal, id, length" + (", text, metadata" if bodies else "")
-    found: dict[int, Hit] = {}
-    for marks, part in chunked(ordinals):
-        rows = connection.execute(
-            f"select {columns} from documents where ordinal in ({marks})",  # noqa: S608 - question marks
-            part,
-        )
-        found.update((ordinal, _stored(*row)) for ordinal, *row in rows)
-    return found
+    rows = _rows(connection, columns, "ordinal", ordinals)
+    return {ordinal: _stored(*row) for ordinal, *row in rows}
 
 
 def read_by_ids(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, Hit]:
     """Return the documents of these ids that exist, with text and metadata."""
-    found: dict[str, Hit] = {}
-    for marks, part in chunked(_storable(ids)):
-        rows = connection.execute(
-            f"select id, length, text, metadata from documents where id in ({marks})",  # noqa: S608 - question marks
-            part,
-        )
-        found.update((row[0], _stored(*row)) for row in rows)
-    return found
+    rows = _rows(connection, "id, length, text, metadata", "id", _storable(ids))
+    return {row[0]: _stored(*row) for row in rows}
 
 
 def read_page(
@@ -123,13 +116,8 @@ def read_page(
 
 def ordinals_of(connection: sqlite3.Connection, ids: Sequence[str]) -> Iterator[int]:
     """Yield the ordinals of the documents of these ids that exist."""
-    for marks, part in chunked(_storable(ids)):
-        rows = connection.execute(
-            f"select ordinal from documents where id in ({marks})",  # noqa: S608 - question marks
-            part,
-        )
-        for (ordinal,) in rows:
-            yield ordinal
+    for (ordinal,) in _rows(connection, "ordinal", "id", _storable(ids)):
+        yield ordinal
 
 
 def all_ordinals(connection: sqlite3.Connection) -> list[int]:

@@ -147,7 +147,7 @@ def read_vector(given: object) -> Vector | None:
 def embed_question(embedding: Embeddings | None, query: str) -> Outcome[Vector]:
     """Return the vector of a question, or what became of it."""
     if embedding is None:
-        return Failed(_no_embedding())
+        return Failed(no_embedding())
     try:
         return _read(embedding.embed_query(clean(query)))
     except Exception as error:  # noqa: BLE001 - a model may raise anything
@@ -157,7 +157,7 @@ def embed_question(embedding: Embeddings | None, query: str) -> Outcome[Vector]:
 async def aembed_question(embedding: Embeddings | None, query: str) -> Outcome[Vector]:
     """Same as `embed_question`, but asynchronously."""
     if embedding is None:
-        return Failed(_no_embedding())
+        return Failed(no_embedding())
     try:
         return _read(await embedding.aembed_query(clean(query)))
     except Exception as error:  # noqa: BLE001 - a model may raise anything
@@ -171,7 +171,7 @@ def _read(given: object) -> Outcome[Vector]:
     return Ok(vector)
 
 
-def _no_embedding() -> ConfigurationError:
+def no_embedding() -> ConfigurationError:
     return ConfigurationError(
         "a search by vector needs vectors: give the store an `embedding`"
     )

@@ -73,16 +73,13 @@ def path_of(path: object) -> str:
 
 def open_store(
     connections: Connections, *, language: str, embedding_id: str | None
-) -> Recorded:
+) -> None:
     """Open a store, or make one where there is none.
 
     Args:
         connections: To the file.
         language: The language that is asked for, under its recorded name.
         embedding_id: The model that is given; None for none.
-
-    Returns:
-        What the file records.
 
     Raises:
         StoreMismatchError: If it is no store, or one of another language, model or
@@ -102,7 +99,6 @@ def open_store(
         _check_kind(connection, path)
         recorded = read_record(connection)
     _check_settings(recorded, path, language=language, embedding_id=embedding_id)
-    return recorded
 
 
 def read_record(connection: sqlite3.Connection) -> Recorded:

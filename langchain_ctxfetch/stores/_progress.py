@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from langchain_ctxfetch.errors import ConfigurationError, IngestionError, StoreError
+from langchain_ctxfetch.errors import IngestionError, StoreError
 from langchain_ctxfetch.stores._preparing import PreparedDocument
 
 MOST_CHARACTERS = 2_000_000
@@ -19,18 +19,11 @@ class Progress:
         documents: What is to be written; of equal ids the last counts.
         batch_size: The most documents of a batch.
         store: What errors call the store.
-
-    Raises:
-        ConfigurationError: If *batch_size* is no number of documents.
     """
 
     def __init__(
         self, documents: Sequence[PreparedDocument], batch_size: int, store: str
     ) -> None:
-        if batch_size < 1:
-            raise ConfigurationError(
-                f"`batch_size` must be at least 1 document, not {batch_size!r}"
-            )
         self.ids = [document.id for document in documents]
         self._documents = list({each.id: each for each in documents}.values())
         self._batch_size = batch_size

@@ -168,17 +168,17 @@ class _View:
     def similarities(self, probe: Probe, passing: Mask) -> Scores:
         """Return the cosine of every passage, and the best of every document."""
         layout = self.index.layout
-        nothing = np.full(len(layout.start), -np.inf)
+        nothing = Scores(
+            np.full(len(layout.documents), -np.inf), np.full(len(layout.start), -np.inf)
+        )
         if probe.vector is None:
-            # A blank question is similar to nothing.
-            return Scores(np.full(len(layout.documents), -np.inf), nothing)
+            return nothing  # a blank question
         given = unwrap(probe.vector)
         if self.matrix is None or not len(self.matrix):
-            return Scores(np.full(len(layout.documents), -np.inf), nothing)
+            return nothing
         vector = unit_vectors([given], self.matrix.shape[1])[0]
         if not vector.any():
-            # What an embedding cannot read is similar to nothing, too.
-            return Scores(np.full(len(layout.documents), -np.inf), nothing)
+            return nothing  # what an embedding cannot read
         eligible = passing[layout.passage_document]
         found = cosines(self.matrix, vector, eligible)
         return Scores(best_of_documents(layout, found), found.astype(np.float64))

@@ -10,7 +10,7 @@ words that are found.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import groupby
 from operator import itemgetter
 
@@ -66,7 +66,7 @@ def with_nearest(
 def _is_unknown(index: Index, term: str, passing: Mask) -> bool:
     if len(term) < SHORTEST or not _LETTERS.fullmatch(term):
         return False
-    return not any(held.any() for held in _holders(index, term, passing))
+    return not _held(index, term, passing)
 
 
 def _nearest(index: Index, word: str, passing: Mask) -> list[tuple[str, int]]:
@@ -82,13 +82,9 @@ def _nearest(index: Index, word: str, passing: Mask) -> list[tuple[str, int]]:
 
 
 def _held(index: Index, term: str, passing: Mask) -> int:
-    return sum(int(held.sum()) for held in _holders(index, term, passing))
-
-
-def _holders(index: Index, term: str, passing: Mask) -> Iterator[Mask]:
-    """Yield for the postings of a term whether their documents may be shown."""
-    for segment in index.segments:
-        codes = segment.codes[segment.run(term)]
-        if len(codes):
-            of_passage = index.layout.passage_document[codes]
-            yield passing[np.where(codes < 0, -1 - codes, of_passage)]
+    """Count the postings of a term whose documents may be shown."""
+    codes, _ = index.postings(term)
+    if not len(codes):
+        return 0
+    documents = np.where(codes < 0, -1 - codes, index.layout.passage_document[codes])
+    return int(passing[documents].sum())

@@ -23,6 +23,7 @@ from langchain_ctxfetch.stores._embedding import (
     aembed_question,
     check_query,
     embed_question,
+    no_embedding,
     read_vector,
 )
 from langchain_ctxfetch.stores._probes import Found, Probe, Unit
@@ -293,15 +294,9 @@ class SearchableStore(DocumentStore):
         k = whole_from(0, "k", k)
         _check_unit(unit)
         parse(where)  # a wrong filter is refused before a model is asked
-        self._embedding_for("a search by vector")
-        return Probe("vector", "", k, where, unit=unit, vector=Ok(_given(vector)))
-
-    def _embedding_for(self, what: str) -> Embeddings:
         if self.embeddings is None:
-            raise ConfigurationError(
-                f"{what} needs vectors: give the store an `embedding`"
-            )
-        return self.embeddings
+            raise no_embedding()
+        return Probe("vector", "", k, where, unit=unit, vector=Ok(_given(vector)))
 
 
 def _scored(found: Sequence[Found], unit: Unit) -> Scored:

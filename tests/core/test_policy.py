@@ -204,16 +204,30 @@ def test_nothing_is_asked_of_a_document_without_an_id() -> None:
 
 
 def test_with_a_budget_a_share_decides() -> None:
-    """Of 400 characters each of two has 200: 800 is asked whole, 801 is not."""
+    """Of 20,000 characters each has 10,000: 40,000 is asked whole, 40,001 is not."""
     items = [
-        Item("whole", "…", partial=True, length=800),
-        Item("parts", "…", partial=True, length=801),
+        Item("whole", "…", partial=True, length=40_000),
+        Item("parts", "…", partial=True, length=40_001),
     ]
-    _, rounds = run(items, max_tokens=400)
+    _, rounds = run(items, max_tokens=20_000)
 
     assert rounds[0] == [
         FetchWhole(("whole",)),
-        FetchPassages(("parts",), "sentence", 200),
+        FetchPassages(("parts",), "sentence", 10_000),
+    ]
+
+
+def test_with_a_small_budget_there_is_enough_to_choose_from() -> None:
+    """A small document is asked whole, and passages never come in scraps."""
+    items = [
+        Item("whole", "…", partial=True, length=20_000),
+        Item("parts", "…", partial=True, length=20_001),
+    ]
+    _, rounds = run(items, max_tokens=100)
+
+    assert rounds[0] == [
+        FetchWhole(("whole",)),
+        FetchPassages(("parts",), "sentence", 1_000),
     ]
 
 

@@ -350,3 +350,30 @@ def test_stops_that_end_nothing_still_give_short_units() -> None:
     units = sentences("lorem ipsum dolor. " * 20_000)
 
     assert max(end - start for start, end in units) <= 500
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. Run it.\n2. Stop it.",
+        "  10. Run it.\n  11. Stop it.",
+        "> 3. Run it.\n> 4. Stop it.",
+    ],
+)
+def test_the_number_of_an_item_belongs_to_it(text: str) -> None:
+    """It is no sentence of its own."""
+    assert [text[slice(*span)].strip() for span in sentences(text)] == [
+        line.strip() for line in text.split("\n")
+    ]
+
+
+def test_a_number_within_a_line_ends_a_sentence() -> None:
+    """Only at the beginning of a line it counts an item."""
+    text = "It was in 19. Then it rained."
+
+    assert len(sentences(text)) == 2
+
+
+def test_a_month_before_a_day_is_an_abbreviation() -> None:
+    """Before another word it ends a sentence."""
+    assert len(sentences("Call on Jan. 5 please. Not in Feb. Never.")) == 3

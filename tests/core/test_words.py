@@ -119,7 +119,7 @@ def test_letters_are_folded(text, expected) -> None:
     [
         ("vitamin C", ["vitamin", "c"]),
         ("3.14 and 1,000", ["3", "14", "1", "000"]),
-        ("snake_case", ["snake_case"]),
+        ("snake_case", ["snake", "case"]),
         ("ubuntu 20.04", ["ubuntu", "20", "04"]),
         ("example.com", ["example", "com"]),
     ],
@@ -207,3 +207,18 @@ def test_a_word_is_of_a_script_with_spaces(term, expected) -> None:
     """Numbers too; Thai and Hangul are cut into pairs."""
     assert is_word(term) is expected
     assert not any(is_word(pair) for pair in terms("한국어 ภาษา カメラ"))
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("JWT_SIGNING_KEY", ["jwt", "signing", "key"]),
+        ("__init__", ["init"]),
+        ("valve_77", ["valve77", "valve", "77"]),
+        ("_", []),
+        ("a--b", ["a", "b"]),
+    ],
+)
+def test_the_parts_of_an_identifier_are_terms(text: str, terms) -> None:
+    """Underscores join as hyphens do."""
+    assert split_terms(text, lambda word: word, stop=frozenset())[0] == terms

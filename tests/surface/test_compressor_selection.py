@@ -10,6 +10,7 @@ from langchain_ctxfetch._core.flow import Ok
 from langchain_ctxfetch._core.hits import Hit, Passage
 from langchain_ctxfetch.compressors import ContentPolicyCompressor
 from langchain_ctxfetch.rendering import ContextRenderer
+from langchain_ctxfetch.retrievers import HybridRetriever
 from langchain_ctxfetch.stores.sqlite import SQLiteStore
 from tests.surface.stores import Meanings, RecordingStore, reference
 
@@ -220,3 +221,47 @@ def test_passages_judged_by_meaning_use_the_room() -> None:
 
     assert made.metadata["ctxfetch"]["passages"][0][0] > 490_000
     assert len(made.page_content) > 1_500
+
+
+@pytest.mark.parametrize("content", ["document", "passages"])
+@pytest.mark.parametrize("query", ["tresure kestrl", "sunken gold"])
+def test_what_a_search_found_without_the_words_is_delivered(content, query) -> None:
+    """The passages of the hit, for nothing in the text tells where the answer is."""
+    text = FILLER * 300 + "The treasure lies under the Kestrel. " + FILLER * 300
+    start = text.index("The treasure")
+    document = Document(
+        text if content == "document" else text[start : start + 36],
+        id="a",
+        metadata={
+            "ctxfetch": {
+                "v": 1,
+                "content": content,
+                "length": len(text),
+                "passages": [[start, start + 36]],
+            }
+        },
+    )
+    for limits in ({"max_tokens": 60}, {"threshold": 200, "limit": 200}):
+        compressor = ContentPolicyCompressor(
+            store=RecordingStore({"a": text}), renderer=PLAIN, **limits
+        )
+        (made,) = compressor.compress_documents([document], query)
+
+        assert "The treasure lies under the Kestrel." in made.page_content
+
+
+@pytest.mark.parametrize("budget", [30, 60, 100])
+def test_passages_from_a_store_are_not_cut_without_a_mark(budget: int) -> None:
+    """A part of a sentence shows where it is cut, wherever it comes from."""
+    text = FILLER * 9 + "The lamp of the house burned oil until it was changed to gas. "
+    store = SQLiteStore()
+    store.add_documents([Document(text * 9, id="a"), Document(text * 40, id="b")])
+    found = HybridRetriever.from_store(store, content="passages").invoke("lamp oil")
+    made = ContentPolicyCompressor(store=store, max_tokens=budget).compress(
+        found, "lamp oil"
+    )
+
+    for held in made.documents:
+        for part in held.page_content.split("\n…\n"):
+            assert part.startswith(("The ", "…"))
+            assert part.endswith((".", "…"))
