@@ -185,6 +185,10 @@ class DocumentStore(VectorStore, SearchStore, WritableStore):
 
 def named(documents: Sequence[Document], ids: Sequence[str | None] | None) -> list[Hit]:
     """Return documents as hits, with the ids given or else their own."""
+    if not isinstance(documents, Iterable):
+        raise ConfigurationError(
+            f"`documents` must be documents, not {documents!r:.100}"
+        )
     hits = [to_hit(document) for document in documents]
     if ids is None:
         return hits
@@ -203,6 +207,8 @@ def as_documents(
     texts: Iterable[str], metadatas: Sequence[dict[str, Any]] | None
 ) -> list[Document]:
     """Return texts with their metadata as documents."""
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise ConfigurationError(f"`texts` must be a list of texts, not {texts!r:.100}")
     texts = list(texts)
     given = [{} for _ in texts] if metadatas is None else list(metadatas)
     if len(given) != len(texts):

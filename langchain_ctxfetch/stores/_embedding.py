@@ -23,6 +23,16 @@ SHORTEST = 100
 _NAMES = ("model", "model_name", "model_id", "deployment", "repo_id")
 
 
+def checked_embedding(embedding: Embeddings | None) -> Embeddings | None:
+    """Refuse what cannot turn texts and questions into vectors."""
+    ways = ("embed_documents", "embed_query")
+    if embedding is None or all(callable(getattr(embedding, way, 0)) for way in ways):
+        return embedding
+    raise ConfigurationError(
+        f"`embedding` must be LangChain `Embeddings`, not {embedding!r:.100}"
+    )
+
+
 def embedding_name(embedding: Embeddings) -> str:
     """Return what identifies a model: class name, and model name where it has one."""
     name = type(embedding).__name__

@@ -17,6 +17,7 @@ from langchain_ctxfetch.stores import _optimizing, _reembedding
 from langchain_ctxfetch.stores._connections import Connections
 from langchain_ctxfetch.stores._embedding import (
     Vector,
+    checked_embedding,
     embed_texts,
     embed_with,
     embedding_name,
@@ -111,12 +112,14 @@ class UpkeptStore(SearchableStore):
             How many passages were embedded by this call.
 
         Raises:
-            ConfigurationError: If *batch_size* is no number of texts.
+            ConfigurationError: If *embedding* is none, or *batch_size* no number of
+                texts.
             StoreError: If vectors cannot be used or written; those that were written
                 before stay for the next call.
         """
         self._connections.refuse_if_read_only()
         most = whole_from(1, "batch_size", batch_size, "text")
+        checked_embedding(embedding)
         model = embedding_id or embedding_name(embedding)
         with self._connections.writing() as connection:
             done, passages = _reembedding.begin(connection, model)

@@ -40,6 +40,7 @@ from langchain_ctxfetch.stores._embedding import (
     aembed_question,
     aembed_with,
     check_query,
+    checked_embedding,
     embed_question,
     embed_texts,
     embed_with,
@@ -119,7 +120,7 @@ class SQLiteStore(UpkeptStore):
             "read_only": read_only,
             "busy_timeout_s": busy_timeout_s,
         }
-        self._embedding = embedding
+        self._embedding = checked_embedding(embedding)
         self.language = name = language_name(language)
         self._stem = stemmer(name)
         self._preparer = Preparer(

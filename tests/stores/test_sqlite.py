@@ -193,3 +193,24 @@ def test_a_question_is_a_text(by_vector, call, query) -> None:
 
     with pytest.raises(ConfigurationError, match="`query` must be a text"):
         call(by_vector, query)
+
+
+@pytest.mark.parametrize("embedding", ["local", 7, object()])
+def test_what_is_no_embedding_is_refused_at_once(embedding) -> None:
+    """When the store is made, and before any vector is."""
+    with pytest.raises(ConfigurationError, match="`embedding`"):
+        SQLiteStore(embedding=embedding)
+    with pytest.raises(ConfigurationError, match="`embedding`"):
+        SQLiteStore().reembed(embedding)
+
+
+@pytest.mark.parametrize("given", [None, 7])
+def test_what_is_no_list_of_documents_is_refused(given) -> None:
+    """Texts neither, nor one text in the place of a list."""
+    store = SQLiteStore()
+    with pytest.raises(ConfigurationError, match="`documents`"):
+        store.add_documents(given)
+    with pytest.raises(ConfigurationError, match="`texts`"):
+        store.add_texts(given)
+    with pytest.raises(ConfigurationError, match="`texts`"):
+        store.add_texts("one text")
