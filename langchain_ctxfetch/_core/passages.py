@@ -1,4 +1,4 @@
-"""Choose the passages of one text that answer a question, within so much room.
+"""Say what each sentence of a text is worth for a question; `picking` then chooses.
 
 Sentences are scored, not windows: the hits of each term of the question flow to the
 sentences around them, most of them onwards, before BM25 saturates them. Strings of

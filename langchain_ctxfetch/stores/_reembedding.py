@@ -30,7 +30,7 @@ _MODEL, _DIMENSION = "next_embedding_id", "next_dimension"
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class Unembedded:
     """Hold the texts of a batch that has no new vectors yet.
 
     Attributes:
@@ -86,7 +86,7 @@ def begin(connection: sqlite3.Connection, model: str) -> tuple[int, int]:
     return done, passages
 
 
-def next_batch(connection: sqlite3.Connection, preparer: Preparer) -> Batch | None:
+def next_batch(connection: sqlite3.Connection, preparer: Preparer) -> Unembedded | None:
     """Return a batch without new vectors, or None where all have theirs.
 
     Args:
@@ -122,10 +122,10 @@ def next_batch(connection: sqlite3.Connection, preparer: Preparer) -> Batch | No
         at += of_document.tolist()
     if len(texts) != len(at):
         raise ValueError(f"the passages of the batch {first} are not those of its text")
-    return Batch(first, texts, at, len(owner))
+    return Unembedded(first, texts, at, len(owner))
 
 
-def keep(connection: sqlite3.Connection, batch: Batch, vectors: Matrix) -> None:
+def keep(connection: sqlite3.Connection, batch: Unembedded, vectors: Matrix) -> None:
     """Lay the new vectors of a batch beside the old ones.
 
     Args:

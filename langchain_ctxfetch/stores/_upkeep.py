@@ -26,7 +26,7 @@ from langchain_ctxfetch.stores._opening import read_record, refuse_other_model
 from langchain_ctxfetch.stores._optimizing import Optimized
 from langchain_ctxfetch.stores._preparing import Preparer
 from langchain_ctxfetch.stores._probes import Probe
-from langchain_ctxfetch.stores._reembedding import Batch, Report
+from langchain_ctxfetch.stores._reembedding import Report, Unembedded
 from langchain_ctxfetch.stores._searching import Searcher
 from langchain_ctxfetch.stores._stats import StoreStats, read_stats
 from langchain_ctxfetch.stores._vectors import unit_vectors
@@ -152,7 +152,7 @@ class UpkeptStore(SearchableStore):
             progress=progress,
         )
 
-    def _lacking(self, model: str) -> Batch | None:
+    def _lacking(self, model: str) -> Unembedded | None:
         """Return a batch that lacks new vectors; None once they are in use."""
         with self._connections.writing() as connection:
             _reembedding.refuse_rival(connection, model, self.path)
@@ -161,7 +161,9 @@ class UpkeptStore(SearchableStore):
                 _reembedding.switch(connection, model)
         return batch
 
-    def _embedded(self, embedding: Embeddings, batch: Batch, most: int) -> list[Vector]:
+    def _embedded(
+        self, embedding: Embeddings, batch: Unembedded, most: int
+    ) -> list[Vector]:
         vectors: list[Vector] = []
         answer = embed_with(embedding)
         try:
