@@ -157,6 +157,8 @@ def object_written(option: str, written: str | None) -> Mapping[str, Any] | None
         return None
     try:
         held = json.loads(written)
+        # Python reads NaN and 1e999, which JSON does not have.
+        json.dumps(held, allow_nan=False)
     except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"`{option}` must be JSON: {error}") from error
     if not isinstance(held, dict):

@@ -121,7 +121,7 @@ class FunctionCounter:
             ConfigurationError: If the function fails or gives no finite number.
         """
         try:
-            return math.ceil(self._function(text))
+            return math.ceil(float(self._function(text)))
         except Exception as error:
             raise ConfigurationError(
                 "`token_counter` must give a number for any text, but failed: "

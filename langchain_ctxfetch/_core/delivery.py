@@ -36,6 +36,7 @@ def with_text(
     gaps: list[Gap] = []
     for fetch, outcome in zip(fetches, outcomes, strict=True):
         hits, missing = _brought(plan, fetch, outcome)
+        missing += _changed(fetch, placed, hits)
         brought.update(((fetch.store, hit.id), hit) for hit in hits if hit.id)
         gaps += missing
     gaps += [
@@ -79,6 +80,23 @@ def _brought(
     return [], [Gap(lost, "missing", told(error)) for lost in fetch.ids]
 
 
+def _changed(fetch: Fetch, placed: Sequence[Placed], hits: Sequence[Hit]) -> list[Gap]:
+    """Name the documents whose text is another one than that which was searched."""
+    lengths = {
+        place.hit.id: place.hit.length for place in placed if place.store == fetch.store
+    }
+    changed = "it was changed while the page was being made: its passages are unknown"
+    return [
+        Gap(hit.id or "document", "missing", changed)
+        for hit in hits
+        if _is_other(hit, lengths.get(hit.id))
+    ]
+
+
+def _is_other(stored: Hit, length: int | None) -> bool:
+    return length is not None and len(stored.text or "") != length
+
+
 def _delivered(
     plan: Plan, place: Placed, brought: Mapping[tuple[int, str], Hit]
 ) -> Placed | None:
@@ -89,15 +107,16 @@ def _delivered(
         whole = brought.get((place.store, hit.id or ""))
         if whole is None:
             return None
+        passages = () if _is_other(whole, hit.length) else hit.passages
         hit = replace(
-            whole, score=hit.score, passages=hit.passages, length=len(whole.text or "")
+            whole, score=hit.score, passages=passages, length=len(whole.text or "")
         )
     if plan.content == "document" or place.store is None or not hit.passages:
         return replace(place, hit=hit)
-    passages = _joined(hit)
-    text = GAP_MARK.join(passage.text or "" for passage in passages)
+    joined = _joined(hit)
+    text = GAP_MARK.join(passage.text or "" for passage in joined)
     return replace(
-        place, hit=replace(hit, text=text, passages=passages), content="passages"
+        place, hit=replace(hit, text=text, passages=joined), content="passages"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import isnan
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -182,19 +183,31 @@ def _truncated(material: Material, room: int, marks: Marks) -> Excerpt:
 
 def _shortened(text: str, room: int, marks: Marks) -> tuple[list[Span], str]:
     """Keep head and tail; the fences of code that is cut stay beside the mark."""
-    shorten = head_tail if marks.truncation == "head_tail" else head
     held = blocks(text)
     fences: list[Span] = []
+    spans, made = _with_fences(text, room, marks, fences)
     for _ in range(_FENCE_ROUNDS):
-        beside = "".join(text[start:end].rstrip("\n") + "\n" for start, end in fences)
-        mark = f"{marks.cut.rstrip()}\n{beside}" if beside else marks.cut
-        spans, made = shorten(text, room, mark)
         found = cut_fences(spans, held)
-        if found == fences or MISSING_SIGN in beside:
+        if found == fences:
             break
         fences = found
+        spans, made = _with_fences(text, room, marks, fences)
+    told = sorted([*spans, *fences])
     unmarked = len(made) == sum(end - start for start, end in spans)
-    return spans if unmarked else sorted([*spans, *fences]), made
+    if fences and (unmarked or any(a[1] > b[0] for a, b in pairwise(told))):
+        return _with_fences(text, room, marks, [])
+    return told, made
+
+
+def _with_fences(
+    text: str, room: int, marks: Marks, fences: Sequence[Span]
+) -> tuple[list[Span], str]:
+    """Keep head and tail around the mark and the fences below it."""
+    shorten = head_tail if marks.truncation == "head_tail" else head
+    beside = "".join(text[start:end].rstrip("\n") + "\n" for start, end in fences)
+    if not beside or MISSING_SIGN in beside:
+        return shorten(text, room, marks.cut)
+    return shorten(text, room, f"{marks.cut.rstrip()}\n{beside}")
 
 
 def _with_edges(

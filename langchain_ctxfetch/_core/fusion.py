@@ -148,7 +148,8 @@ def _standardised(
     count = len(ranking.keys)
     scores = ranking.scores or [(count - at) / count for at in range(count)]
     held = dict(zip(ranking.keys, scores, strict=True))
-    mean = fsum(scores) / count
+    # Divided first: the sum of great scores would overflow.
+    mean = fsum(score / count for score in scores)
     # hypot, not a sum of squares: great scores must not overflow.
     deviation = hypot(*(score - mean for score in scores)) / sqrt(count)
     # A list of one, or of equal scores, must not turn small differences into votes.

@@ -21,6 +21,7 @@ from langchain_ctxfetch._core.sentences import LONGEST, sentences
 from langchain_ctxfetch._core.text import Span
 
 _RULE = re.compile(r"\n([ \t>|:-]{3,})(?=\n|\Z)")  # below the header of a table
+_LONGEST_FENCE = 80  # characters; a longer line is no mark that anybody wrote
 _DELIMITERS = "\t;|,"
 _FEWEST_ROWS = 4  # lines of delimited text, header included
 _SAMPLE_ROWS = 50  # lines that are looked at
@@ -150,7 +151,8 @@ def cut_fences(spans: Sequence[Span], held: Iterable[Block]) -> list[Span]:
                 line
                 for line in (block.head, block.tail)
                 if line[0] < line[1]
-                and not any(a <= line[0] and line[1] <= b for a, b in spans)
+                and line[1] - line[0] <= _LONGEST_FENCE
+                and not any(a < line[1] and line[0] < b for a, b in spans)
             ]
     return lines
 

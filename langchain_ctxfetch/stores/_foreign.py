@@ -13,6 +13,7 @@ from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 
 from langchain_ctxfetch._bridge import to_hit
 from langchain_ctxfetch._core.hits import Hit
+from langchain_ctxfetch._core.numbers import whole_from
 from langchain_ctxfetch.errors import ConfigurationError, StoreError
 from langchain_ctxfetch.ports import Channel, Where
 
@@ -129,9 +130,7 @@ def only_async(channel: Channel) -> ConfigurationError:
 
 def checked_depth(depth: int | None) -> int | None:
     """Return *depth* if a channel can always ask for it."""
-    if depth is not None and depth < 1:
-        raise ConfigurationError(f"`depth` must be 1 or more, not {depth!r}")
-    return depth
+    return None if depth is None else whole_from(1, "depth", depth)
 
 
 def least(*depths: int | None) -> int | None:

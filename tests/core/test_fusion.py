@@ -255,3 +255,10 @@ def test_what_an_exhausted_list_does_not_hold_has_its_absent_score() -> None:
     assert found[1][1] == pytest.approx(
         0.5 * -20 + 0.5 * (1 - 2 / 3) / 0.2722, abs=1e-3
     )
+
+
+def test_the_greatest_scores_there_are_can_be_fused() -> None:
+    """Neither their sum nor their differences leave the range of numbers."""
+    great = Ranking("a", ["x", "y"], [1.7e308, 1.6e308])
+
+    assert [key for key, _ in standardised_fusion([great], [1.0])] == ["x", "y"]

@@ -134,3 +134,15 @@ def test_the_program_is_the_group_of_commands(monkeypatch, capsys) -> None:
         cli.main()
     assert ended.value.code == 3
     assert "there is no index" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "written", ['{"a": NaN}', '{"a": 1e999}', '{"a": [-Infinity]}']
+)
+def test_numbers_that_json_does_not_have_are_refused(run, kitchen, written) -> None:
+    """What is printed as JSON could not be read by anybody else."""
+    for words in (("index", "docs", "--metadata"), ("search", "tea", "--filter")):
+        result = run(*words, written)
+
+        assert result.exit_code == 2
+        assert "must be JSON" in result.stderr

@@ -7,9 +7,11 @@ import copy
 import json
 import threading
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 from langchain_classic.retrievers import ContextualCompressionRetriever
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -420,3 +422,16 @@ def test_FR_G15_truncation_leaves_no_code_fence_open(before: str, limit: int) ->
         text[start:end].rstrip("\n") in made.page_content
         for start, end in made.metadata["ctxfetch"]["passages"]
     )
+
+
+@given(st.integers(30, 400), st.integers(1, 5), st.integers(2, 14))
+def test_truncated_code_has_exact_offsets(limit: int, blocks: int, lines: int) -> None:
+    """No stretch is told twice, and each stands in what is delivered."""
+    part = "Some prose about things. \n\n```python\n" + "print('hello')\n" * lines
+    text = (part + "```\n\n") * blocks
+    compressor = ContentPolicyCompressor(threshold=limit, limit=limit)
+    (made,) = compressor.compress_documents([Document(text)], "zebra")
+    spans = made.metadata["ctxfetch"]["passages"]
+
+    assert all(text[start:end] in made.page_content for start, end in spans)
+    assert all(one[1] <= other[0] for one, other in pairwise(spans))

@@ -679,9 +679,9 @@ def test_a_channel_says_what_it_is() -> None:
 @pytest.mark.parametrize("depth", [0, -1])
 def test_a_depth_that_is_none_is_refused(depth) -> None:
     """It would always be asked for nothing."""
-    with pytest.raises(ConfigurationError, match="`depth` must be 1 or more"):
+    with pytest.raises(ConfigurationError, match="`depth` must be a whole number"):
         RetrieverChannel(GOOD, depth=depth)
-    with pytest.raises(ConfigurationError, match="`depth` must be 1 or more"):
+    with pytest.raises(ConfigurationError, match="`depth` must be a whole number"):
         VectorStoreChannel(in_memory([]), depth=depth)
 
 

@@ -384,3 +384,22 @@ def test_the_only_match_by_words_leads_a_weighted_page_beside_a_foreign_channel(
     )
 
     assert wanted.invoke("tea")[0].id == "tea"
+
+
+@pytest.mark.parametrize("content", ["document", "passages"])
+def test_a_text_that_was_replaced_meanwhile_has_no_old_offsets(content) -> None:
+    """It is delivered as it is now, and a gap says why its passages are unknown."""
+
+    class Racing(SQLiteStore):
+        def fetch(self, ids, **keywords):
+            self.add_documents([Document("new tea", id="1")])
+            return super().fetch(ids, **keywords)
+
+    store = Racing()
+    store.add_documents([Document("Old words. " * 20 + "green tea", id="1")])
+    page = HybridRetriever.from_store(store, content=content).get_page("green tea")
+    (found,) = page.documents
+
+    assert found.page_content == "new tea"
+    assert found.metadata["ctxfetch"]["passages"] == []
+    assert [gap.part for gap in page.gaps] == ["1"]
