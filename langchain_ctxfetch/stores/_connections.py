@@ -34,6 +34,7 @@ class Connections:
         busy_timeout_s: How long to wait for another process, in seconds.
     """
 
+    _lock: threading.Lock
     _changed: threading.Condition
     _writing: threading.Lock
     _turn: AbstractContextManager[object]
@@ -90,7 +91,7 @@ class Connections:
 
     def close(self) -> None:
         """Close what is idle now, and what is lent when it comes back."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             _close_all(self._idle)
 
@@ -100,7 +101,7 @@ class Connections:
         SQLite must not be carried over a fork: a child would take the locks of its
         parent for its own.
         """
-        with self._changed:
+        with self._lock:
             self._paused = True
             self._changed.wait_for(lambda: not self._lent, FORK_PATIENCE_S)
             if self.path != MEMORY:
@@ -108,7 +109,7 @@ class Connections:
 
     def resume(self) -> None:
         """Go on lending."""
-        with self._changed:
+        with self._lock:
             self._paused = False
             self._changed.notify_all()
 
@@ -120,12 +121,15 @@ class Connections:
     def _make_locks(self) -> None:
         self._lent = 0
         self._paused = False
-        self._changed = threading.Condition(threading.Lock())
+        # Held by `with` on the lock itself: a key pressed within the Python code of a
+        # condition's own `__enter__` would leave it locked for ever.
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._writing = threading.Lock()
         self._turn = threading.Lock() if self.path == MEMORY else nullcontext()
 
     def _take(self) -> sqlite3.Connection:
-        with self._changed:
+        with self._lock:
             self._changed.wait_for(lambda: not self._paused)
             self._refuse_if_unusable()
             self._lent += 1
@@ -157,7 +161,7 @@ class Connections:
             self._count_back()
 
     def _keep(self, connection: sqlite3.Connection) -> None:
-        with self._changed:
+        with self._lock:
             room = len(self._idle) < _MOST_IDLE and not self._closed
             if room and (self.path == MEMORY or not self._paused):
                 self._idle.append(connection)
@@ -165,7 +169,7 @@ class Connections:
         connection.close()
 
     def _count_back(self) -> None:
-        with self._changed:
+        with self._lock:
             self._lent -= 1
             self._changed.notify_all()
 
