@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from langchain_ctxfetch._core.hits import Hit
+from langchain_ctxfetch._core.numbers import whole_from
 from langchain_ctxfetch._filedocs import (
     GivenMetadata,
     MetadataReader,
@@ -152,8 +153,8 @@ def sync_folder(
     check_store(store)
     given = given_paths(paths)
     root = root_of(given, base)
-    _at_least_one("max_bytes", max_bytes)
-    _at_least_one("batch_size", batch_size)
+    max_bytes = whole_from(1, "max_bytes", max_bytes, "byte")
+    batch_size = whole_from(1, "batch_size", batch_size, "document")
     run = _Run(
         store,
         root,
@@ -386,8 +387,3 @@ class _Run:
 
 def _reason(error: IngestionError) -> str:
     return str(error.errors[0] if error.errors else error)
-
-
-def _at_least_one(argument: str, value: int) -> None:
-    if value < 1:
-        raise ConfigurationError(f"`{argument}` must be at least 1, not {value!r}")
