@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from contextlib import suppress
 
 import pytest
 
@@ -199,3 +200,27 @@ def test_twenty_processes_killed_in_mid_write_lose_nothing_acknowledged(file) ->
     ).stdout
 
     assert printed.startswith("sound ")
+
+
+@pytest.mark.timeout(30)  # what stays held is waited for, for ever
+def test_a_key_pressed_within_a_lock_leaves_it_free(file) -> None:
+    """Wherever in Python's own code for threads it is pressed, nothing stays held."""
+    with SQLiteStore(file) as store:
+        connections = store._connections
+        before = sys.gettrace()
+        for moment in range(40):
+            moments = iter(range(moment))
+
+            def press(frame, event, given, moments=moments):
+                within = frame.f_code.co_filename == threading.__file__
+                if within and event != "call" and next(moments, None) is None:
+                    raise KeyboardInterrupt
+                return press
+
+            sys.settrace(press)
+            with suppress(KeyboardInterrupt), connections.reading():
+                pass
+            sys.settrace(before)
+
+            assert not connections._lock.locked()
+        assert found_ids(store, "cat") == []
