@@ -25,6 +25,7 @@ from langchain_ctxfetch.ports import (
     Where,
     WritableStore,
 )
+from langchain_ctxfetch.stores._documents import check_id
 from langchain_ctxfetch.stores._highlighting import quoted
 
 
@@ -226,21 +227,14 @@ class MemoryStore(SearchStore, WritableStore):
     def _keep(self, hit: Hit) -> _Kept:
         if hit.text is None:
             raise ConfigurationError(f"a document needs its text; {hit.id!r} has none")
-        name: object = hit.id
-        if name is not None and not (
-            isinstance(name, str) and name and clean(name) == name
-        ):
-            raise ConfigurationError(
-                f"an id must be None or text that is not empty and holds no NUL and no "
-                f"lone surrogate, not {name!r:.100}"
-            )
+        check_id(hit.id)
         text = clean(hit.text)
         metadata = {
             key: clean_value(value)
             for key, value in copy.deepcopy(dict(hit.metadata)).items()
             if key != METADATA_KEY
         }
-        stored = Hit(name or str(uuid.uuid4()), text, metadata, length=len(text))
+        stored = Hit(hit.id or str(uuid.uuid4()), text, metadata, length=len(text))
         return _Kept(stored, Counter(split_terms(text, self._stem)[0]))
 
     def remove(
