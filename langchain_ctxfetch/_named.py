@@ -92,7 +92,7 @@ def _recorded(path: str) -> Recorded | None:
     try:
         with closing(connections), connections.reading() as connection:
             return read_record(connection)
-    except (StoreError, KeyError):
+    except StoreError:
         # Opening it says what is wrong.
         return None
 

@@ -235,23 +235,20 @@ def prepared_document(hit: Hit) -> PreparedDocument:
     """Check a document and write its metadata; give it an id if it has none.
 
     Args:
-        hit: The document with its text.
+        hit: The document with its text; its id is None or one that `check_id` takes.
 
     Returns:
-        The document with everything cleaned, facts as of the metadata that will come
-        back.
+        The document with text and metadata cleaned, facts as of the metadata that will
+        come back.
 
     Raises:
-        ConfigurationError: If its id is no text, or its metadata holds what JSON
-            cannot.
+        ConfigurationError: If its metadata holds what JSON cannot.
     """
-    if hit.id is not None and not isinstance(hit.id, str):
-        raise ConfigurationError(f"an id must be text, not {hit.id!r}")
     kept = {key: value for key, value in hit.metadata.items() if key != METADATA_KEY}
     # Cleaned as it comes back: only now have sets and subclasses become lists.
     plain = clean_value(json.loads(metadata_json(kept)))
     return PreparedDocument(
-        clean(hit.id) if hit.id is not None else str(uuid4()),
+        hit.id if hit.id is not None else str(uuid4()),
         clean(hit.text or ""),
         json.dumps(plain, ensure_ascii=False),
         tuple(facts(plain)),

@@ -12,11 +12,7 @@ import numpy as np
 from langchain_ctxfetch._core.filters import parse
 from langchain_ctxfetch._core.flow import Failed, Ok, Outcome, unwrap
 from langchain_ctxfetch._core.hits import Hit, Passage
-from langchain_ctxfetch.errors import (
-    ConfigurationError,
-    CtxFetchError,
-    StoreCorruptError,
-)
+from langchain_ctxfetch.errors import ConfigurationError, CtxFetchError
 from langchain_ctxfetch.stores._adjacency import BEST_PASSAGES
 from langchain_ctxfetch.stores._documents import (
     read_documents,
@@ -47,12 +43,10 @@ class Searcher:
     """Keep the index of one store in memory and search it.
 
     Args:
-        path: What errors call the store.
         query_terms: Cuts a question into terms.
     """
 
-    def __init__(self, path: str, query_terms: Callable[[str], list[str]]) -> None:
-        self._path = path
+    def __init__(self, query_terms: Callable[[str], list[str]]) -> None:
         self._query_terms = query_terms
         self._lock = threading.Lock()
         self._index = EMPTY
@@ -95,22 +89,11 @@ class Searcher:
                 version = read_counter(connection, "version")
             known = self._index if version >= self._index.version else EMPTY
             dimension = read_record(connection).dimension if with_vectors else None
-            try:
-                if version != known.version:
-                    self._index = follow(connection, known, version)
-                matrix = (
-                    self._vectors.of(connection, self._index, dimension)
-                    if dimension
-                    else None
-                )
-            except (TypeError, ValueError, IndexError) as error:
-                raise StoreCorruptError(
-                    f"{self._path}: the index is damaged ({error}); restore a copy or"
-                    " index the documents anew",
-                    store=self._path,
-                    errors=(error,),
-                ) from error
-            return self._index, matrix
+            if version != known.version:
+                self._index = follow(connection, known, version)
+            if not dimension:
+                return self._index, None
+            return self._index, self._vectors.of(connection, self._index, dimension)
 
     def _attempt(self, view: _View, probe: Probe) -> Outcome[_Ranking]:
         try:

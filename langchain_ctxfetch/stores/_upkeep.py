@@ -204,4 +204,4 @@ class UpkeptStore(SearchableStore):
         return probes
 
     def _new_searcher(self) -> Searcher:
-        return Searcher(self.path, self._preparer.query_terms)
+        return Searcher(self._preparer.query_terms)
