@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Literal, TypeAlias
-from xml.sax.saxutils import escape
 
 import regex
 
@@ -132,7 +132,7 @@ def _element(number: int, entry: Entry) -> str:
     for name, value in _shown_labels(entry):
         attributes[_free_name(name, attributes)] = value
     head = " ".join(f'{key}="{_quoted(value)}"' for key, value in attributes.items())
-    body = escape(_xml_text(entry.text))
+    body = escape(_xml_text(entry.text), quote=False)
     return f"<document {head}>\n{body}\n</document>"
 
 
@@ -147,7 +147,8 @@ def _free_name(name: str, taken: dict[str, str]) -> str:
 
 
 def _quoted(value: str) -> str:
-    return escape(_xml_text(value), {'"': "&quot;"})
+    # Not `quote`: it would write an apostrophe as a number, for nothing.
+    return escape(_xml_text(value), quote=False).replace('"', "&quot;")
 
 
 def _xml_text(text: str) -> str:

@@ -181,3 +181,10 @@ def test_hostile_runs_are_defused_in_one_pass(part: str) -> None:
 def test_FR_J3_what_cannot_be_seen_hides_no_header_and_no_tag(text: str) -> None:
     """Fillers, joiners and wide brackets change nothing for the reader."""
     assert defused(f"Before.\n{text}") != f"Before.\n{text}"
+
+
+def test_an_apostrophe_in_a_label_stays_one() -> None:
+    """Only what would end the attribute is written otherwise."""
+    made = render([Entry((("title", 'Bob\'s "tea"'),), "x")], "xml")
+
+    assert 'title="Bob\'s &quot;tea&quot;"' in made
