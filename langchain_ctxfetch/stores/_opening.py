@@ -6,6 +6,7 @@ import os
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from langchain_ctxfetch.errors import (
     ConfigurationError,
@@ -103,7 +104,7 @@ def open_store(
 
 def read_record(connection: sqlite3.Connection) -> Recorded:
     """Read what the file says of itself."""
-    meta: dict[str, object] = dict(connection.execute("select key, value from meta"))
+    meta: dict[str, object] = read_meta(connection)
     language, model = meta["language"], meta.get("embedding_id")
     dimension = meta.get("dimension")
     if (
@@ -113,6 +114,11 @@ def read_record(connection: sqlite3.Connection) -> Recorded:
     ):
         raise TypeError(f"{meta} is no record of a store")
     return Recorded(language, model, dimension)
+
+
+def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
+    """Read everything that the file says of itself, unchecked."""
+    return dict(connection.execute("select key, value from meta"))
 
 
 def record(connection: sqlite3.Connection, key: str, value: str | int) -> None:

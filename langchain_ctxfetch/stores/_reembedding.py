@@ -18,7 +18,7 @@ from langchain_ctxfetch._core.text import Span
 from langchain_ctxfetch.errors import StoreMismatchError
 from langchain_ctxfetch.stores._documents import read_documents
 from langchain_ctxfetch.stores._layout import Columns
-from langchain_ctxfetch.stores._opening import record
+from langchain_ctxfetch.stores._opening import read_meta, record
 from langchain_ctxfetch.stores._preparing import Preparer, prepared_document
 from langchain_ctxfetch.stores._vectors import Matrix, refuse_dimension
 from langchain_ctxfetch.stores._writing import next_version
@@ -66,7 +66,7 @@ def begin(connection: sqlite3.Connection, model: str) -> tuple[int, int]:
     Returns:
         How many passages have a new vector already, and how many there are.
     """
-    meta = dict(connection.execute("select key, value from meta"))
+    meta = read_meta(connection)
     if meta.get(_MODEL) != model:
         _clear(connection)
         record(connection, _MODEL, model)
@@ -136,7 +136,7 @@ def keep(connection: sqlite3.Connection, batch: Unembedded, vectors: Matrix) -> 
     Raises:
         StoreMismatchError: If they have another dimension than those before.
     """
-    meta = dict(connection.execute("select key, value from meta"))
+    meta = read_meta(connection)
     dimension = meta.get(_DIMENSION)
     if len(vectors) and dimension is None:
         dimension = vectors.shape[1]
@@ -154,7 +154,7 @@ def keep(connection: sqlite3.Connection, batch: Unembedded, vectors: Matrix) -> 
 
 def refuse_rival(connection: sqlite3.Connection, model: str, path: str) -> None:
     """Raise an error where another attempt has begun, or ended, in the meantime."""
-    meta = dict(connection.execute("select key, value from meta"))
+    meta = read_meta(connection)
     if meta.get(_MODEL) != model:
         raise StoreMismatchError(
             f"{path}: another `reembed` was begun while this one ran; open the file"
@@ -170,7 +170,7 @@ def switch(connection: sqlite3.Connection, model: str) -> None:
         connection: Within a transaction that may write.
         model: Names the model in the file from now on.
     """
-    meta = dict(connection.execute("select key, value from meta"))
+    meta = read_meta(connection)
     # A batch of passages that are gone may have come before the dimension was known.
     connection.execute(
         "update batches set vectors = (select case when length(laid.vectors)"
