@@ -640,7 +640,7 @@ def test_a_memory_store_serves_a_retriever_and_a_compressor() -> None:
 def test_an_id_that_is_none_is_refused(name) -> None:
     """Nothing of that call is stored."""
     store = MemoryStore()
-    with pytest.raises(ConfigurationError, match="an id must (be|not)"):
+    with pytest.raises(ConfigurationError, match=r"an id must (be|not)"):
         store.put([Hit("a", "text"), Hit(name, "text")])
 
     assert len(store) == 0
