@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_ctxfetch._core.desk import Desk
 from langchain_ctxfetch._core.excerpts import Material, coarse_units, scored_by
@@ -12,6 +12,8 @@ from langchain_ctxfetch._core.flow import Failed, Flow, Outcome, unwrap
 from langchain_ctxfetch._core.hits import Gap, told
 from langchain_ctxfetch._core.requests import Compare, Request, ScoreTexts, Work
 from langchain_ctxfetch._core.text import Span
+
+T = TypeVar("T")
 
 
 def judge(desk: Desk, rooms: dict[int, int]) -> Flow[Request, Any, list[Gap]]:
@@ -33,7 +35,7 @@ def judge(desk: Desk, rooms: dict[int, int]) -> Flow[Request, Any, list[Gap]]:
         for i, room in rooms.items():
             desk.score(i, room)
 
-    _ = yield from work(desk.size, by_words)
+    yield from work(desk.size, by_words)
     gaps: list[Gap] = []
     if not desk.query.strip():
         return gaps
@@ -46,10 +48,10 @@ def judge(desk: Desk, rooms: dict[int, int]) -> Flow[Request, Any, list[Gap]]:
     return gaps
 
 
-def work(size: int, run: Any) -> Flow[Request, Any, Any]:  # noqa: ANN401 - any result
+def work(size: int, run: Callable[[], T]) -> Flow[Request, Any, T]:
     """Have a computation done where it does not hold anybody up."""
-    (outcome,) = yield [Work(size, run)]
-    return unwrap(outcome)
+    outcomes: Sequence[Outcome[T]] = yield [Work(size, run)]
+    return unwrap(outcomes[0])
 
 
 def _units(desk: Desk, i: int, room: int) -> list[Span]:
