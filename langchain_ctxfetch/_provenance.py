@@ -21,6 +21,8 @@ def item_of(hit: Hit, added: Mapping[str, Any]) -> Item:
     text = hit.text or ""
     length, spans = read_length(added.get("length")), _spans(added.get("passages"))
     if added.get("content") != "passages":
+        # Offsets of a text that was changed since point anywhere.
+        spans = spans if length == len(text) else ()
         return Item(hit.id, text, spans, length=len(text))
     if length == len(text) and spans == ((0, length),):
         return Item(hit.id, text, length=length)

@@ -265,3 +265,14 @@ def test_passages_from_a_store_are_not_cut_without_a_mark(budget: int) -> None:
         for part in held.page_content.split("\n…\n"):
             assert part.startswith(("The ", "…"))
             assert part.endswith((".", "…"))
+
+
+def test_offsets_of_another_text_are_not_believed() -> None:
+    """A text that somebody changed after the search is truncated as any other."""
+    text = FILLER * 100
+    added = {"v": 1, "content": "document", "length": 9, "passages": [[900, 1_000]]}
+    document = Document(text, metadata={"ctxfetch": added})
+    compressor = ContentPolicyCompressor(threshold=200, limit=200)
+    (made,) = compressor.compress_documents([document], "zebra")
+
+    assert made.metadata["ctxfetch"]["strategy"] == "truncate"
