@@ -378,7 +378,7 @@ def test_the_only_match_by_words_leads_a_weighted_page_beside_a_foreign_channel(
     """Documents that the store does not know match no word, so they count 0 there."""
     store = SQLiteStore()
     store.add_texts(["green tea"], ids=["tea"])
-    others = [Hit(name, f"text {name}", score=1.0) for name in ("x", "y")]
+    others = [Hit("x", "text x", score=2.0), Hit("y", "text y", score=1.0)]
     wanted = HybridRetriever(
         channels=[store, ScriptedChannel("other", others)], fusion="weighted"
     )
