@@ -31,17 +31,17 @@ def judge(desk: Desk, rooms: dict[int, int]) -> Flow[Request, Any, list[Gap]]:
         A gap for what could not be asked.
     """
 
-    def by_words() -> None:
+    def by_words() -> dict[int, list[Span]]:
         for i, room in rooms.items():
             desk.score(i, room)
+        if not desk.query.strip():
+            return {}
+        units = {i: _units(desk, i, room) for i, room in rooms.items()}
+        return {i: found for i, found in units.items() if found}
 
-    yield from work(desk.size, by_words)
+    units = yield from work(desk.size, by_words)
     gaps: list[Gap] = []
-    if not desk.query.strip():
-        return gaps
-    units = {i: _units(desk, i, room) for i, room in rooms.items()}
-    units = {i: found for i, found in units.items() if found}
-    if desk.policy.scores:
+    if desk.policy.scores and units:
         gaps += yield from _by_scorer(desk, units)
     elif desk.policy.embeds and units:
         gaps += yield from _by_meaning(desk, units)
@@ -70,10 +70,9 @@ def _units(desk: Desk, i: int, room: int) -> list[Span]:
 def _by_scorer(
     desk: Desk, units: dict[int, list[Span]]
 ) -> Flow[Request, Any, list[Gap]]:
-    asks = [
+    outcomes: Sequence[Outcome[Any]] = yield [
         ScoreTexts(desk.query, _texts(desk, i, found)) for i, found in units.items()
     ]
-    outcomes: Sequence[Outcome[Any]] = (yield asks) if asks else ()
     gaps: list[Gap] = []
     for (i, found), outcome in zip(units.items(), outcomes, strict=True):
         if isinstance(outcome, Failed):
