@@ -9,8 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from langchain_ctxfetch._caches import (
+        BoundedStore as BoundedStore,
+    )
     from langchain_ctxfetch._calls import (
         HybridQuery as HybridQuery,
+    )
+    from langchain_ctxfetch._compactions import (
+        Compacted as Compacted,
     )
     from langchain_ctxfetch._core.fusion import (
         fuse_in_two_stages as fuse_in_two_stages,
@@ -28,6 +34,21 @@ if TYPE_CHECKING:
     )
     from langchain_ctxfetch._core.ranked import (
         Fusion as Fusion,
+    )
+    from langchain_ctxfetch._core.sizing import (
+        SizeRule as SizeRule,
+    )
+    from langchain_ctxfetch._divided import (
+        BlockRule as BlockRule,
+    )
+    from langchain_ctxfetch._reports import (
+        BlockReport as BlockReport,
+        CompactionPlan as CompactionPlan,
+        CompactionReport as CompactionReport,
+        PlannedBlock as PlannedBlock,
+    )
+    from langchain_ctxfetch.compaction import (
+        ContextCompactor as ContextCompactor,
     )
     from langchain_ctxfetch.compressors import (
         Compressed as Compressed,
@@ -94,6 +115,7 @@ if TYPE_CHECKING:
     )
 
 _ROOMS = {
+    "langchain_ctxfetch._caches": ("BoundedStore",),
     "langchain_ctxfetch._calls": ("HybridQuery",),
     "langchain_ctxfetch._core.fusion": (
         "fuse_in_two_stages",
@@ -103,6 +125,16 @@ _ROOMS = {
     "langchain_ctxfetch._core.hits": ("Gap", "Hit", "Passage", "Ranking"),
     "langchain_ctxfetch._core.paging": ("Page",),
     "langchain_ctxfetch._core.ranked": ("Fusion",),
+    "langchain_ctxfetch._core.sizing": ("SizeRule",),
+    "langchain_ctxfetch._divided": ("BlockRule",),
+    "langchain_ctxfetch._reports": (
+        "BlockReport",
+        "CompactionPlan",
+        "CompactionReport",
+        "PlannedBlock",
+    ),
+    "langchain_ctxfetch._compactions": ("Compacted",),
+    "langchain_ctxfetch.compaction": ("ContextCompactor",),
     "langchain_ctxfetch.compressors": (
         "Compressed",
         "CompressionInput",

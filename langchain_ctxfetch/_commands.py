@@ -11,6 +11,7 @@ import typer
 
 import langchain_ctxfetch as ctxfetch
 from langchain_ctxfetch import (
+    _compact_command as compact_command,
     _named as named,
     _options as options,
     _results as results,
@@ -219,3 +220,6 @@ def _no_room(
         limit=limit,
         needed=needed,
     )
+
+
+app.command()(compact_command.compact)

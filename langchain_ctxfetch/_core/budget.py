@@ -44,14 +44,19 @@ class Size:
     Attributes:
         length: Its characters.
         tokens: Its tokens, about.
+        patience: It is cut only where it is over so many times the level.
+        floor: The tokens that it keeps at any level, where it may be cut at all.
     """
 
     length: int
     tokens: float
+    patience: float = 1.0
+    floor: float = 0.0
 
     def room(self, level: float) -> int:
         """Return the characters that *level* tokens allow, all where it fits whole."""
-        if self.tokens <= level:
+        level = max(level, self.floor)
+        if self.tokens <= level * self.patience:
             return self.length
         return min(self.length, math.floor(self.length * max(0.0, level) / self.tokens))
 
@@ -59,8 +64,8 @@ class Size:
 def size_of(text: str, count: Count) -> Size:
     """Say how large a text is; the tokens of a long one are estimated by its head.
 
-    >>> size_of("four", len)
-    Size(length=4, tokens=4.0)
+    >>> size_of("four", len).tokens
+    4.0
     """
     head = text[:_SAMPLE]
     tokens = count(head) * len(text) / len(head) if head else 0.0

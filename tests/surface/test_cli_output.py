@@ -20,7 +20,7 @@ from langchain_ctxfetch import _terminal, cli
         (["context", "tea"], 2, "UsageError", "--max-tokens"),
         (["context", "tea", "--max-tokens", "1"], 4, "BudgetError", "no room"),
         (["index", "no/such"], 2, "ConfigurationError", "no/such"),
-        (["compact"], 2, "UsageError", "compact"),
+        (["compress"], 2, "UsageError", "compress"),
     ],
 )
 def test_with_json_an_error_is_json(run, kitchen, words, code, kind, named) -> None:

@@ -1,0 +1,279 @@
+"""What a model wrote as a summary, checked against its source.
+
+A summary may not say a number, a date or a name that its source does not: sentences
+that do so go. What it lost of such literals is named behind it, as far as there is
+room. What cannot be mended is refused, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import regex
+
+from langchain_ctxfetch._core.literals import Literal, facts, literals
+from langchain_ctxfetch._core.sentences import sentences
+from langchain_ctxfetch._core.text import clean
+
+ALSO, ALSO_ENDS = "[also: ", "]"
+"""Stand around the literals that a summary has lost."""
+
+_BETWEEN = "; "
+_SHARE = 2  # the literals get at most so small a share of the room
+_LONGEST = 200  # characters of a literal that is named
+_MOST_MISSED = 200  # literals without room in a row, after which no more is tried
+_MOST_ROUNDS = 4  # how often what is left is checked again
+_RANKS = ("id", "version", "email", "date", "path", "number", "code", "url")
+
+_THOUGHT = "think|thinking|thought|reasoning|reflection|scratchpad"
+_THOUGHTS = regex.compile(rf"(?i)<(/?)(?:{_THOUGHT})(?:\s[^<>]{{0,200}})?>")
+_LABEL = regex.compile(
+    r"(?i)\A\s*+(?:(?:sure[,.!]\s*+)?here(?:['’]s| is| are)[^\n:]{0,80}:[ \t]*+\n?"
+    r"|[*#\s]*+(?:dense\s)?summary[*\s]*+:[*\s]*+)"
+)
+_FENCE = regex.compile(r"(?s)\A\s*+```\w*+\n(.*)\n```\s*+\Z")
+_WRAPPER = regex.compile(r"</?text-[0-9a-f]{8}>")
+_SAYS = regex.compile(r"\w")
+_ENDS = regex.compile(r"[.!?。！？…][\"'”’»)\]」』*`]*+\s*+\Z")
+
+
+class Checked(NamedTuple):
+    """Be a summary after the check.
+
+    Attributes:
+        text: What can be used of it; None where nothing can.
+        why: What was wrong, if anything.
+        refused: What it said that its source does not.
+        lost: What the source says that the text still does not.
+        kept: How many different literals of the source it says.
+    """
+
+    text: str | None
+    why: str = ""
+    refused: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    kept: int = 0
+
+
+def check(reply: str, source: str, room: int, *, finished: bool = True) -> Checked:
+    r"""Mend or refuse a summary.
+
+    >>> check("It fell. It cost 9 €.", "It fell by 3 % in the year of the flood.", 40)[
+    ...     :3
+    ... ]
+    ('It fell.\n[also: 3 %]', "said what its source does not: '9 €'", ('9 €',))
+
+    Args:
+        reply: What a model wrote.
+        source: What it was to summarise.
+        room: The most characters of the result.
+        finished: Whether the model had come to its end.
+
+    Returns:
+        The text, shorter than its source and at most *room* long, in which there is
+        no literal that the source has not; or None, and why.
+    """
+    text = said(reply)
+    if not finished:
+        text = _whole_sentences(text)
+        if not text:
+            return Checked(None, "the model stopped in the middle")
+    if not _SAYS.search(text):
+        return Checked(None, "the summary is blank")
+    if len(text) >= len(source):
+        return Checked(None, "the summary is no shorter than the text")
+    text, refused = _true(text, source)
+    why = "" if not refused else f"said what its source does not: {refused[0]!r:.80}"
+    if not _SAYS.search(text):
+        return Checked(None, why, refused)
+    made, lost, kept = with_literals(text, source, min(room, len(source) - 1))
+    if not made:
+        return Checked(None, "the summary is longer than its room", refused)
+    return Checked(made, why, refused, lost, kept)
+
+
+def as_it_is(reply: str, source: str, *, finished: bool) -> tuple[str, str]:
+    """Say whether a summary can be used without any change.
+
+    >>> as_it_is("It was 9 kg.", "Nobody has weighed it.", finished=True)[1]
+    "the summary says '9 kg', its source does not"
+
+    Args:
+        reply: What a model wrote.
+        source: What it was to summarise.
+        finished: Whether the model had come to its end.
+
+    Returns:
+        The summary without its reasoning, and why it is refused; blank if it is not.
+    """
+    text = said(reply)
+    if not _SAYS.search(text):
+        return text, "the summary is blank"
+    if not finished:
+        return text, "the model stopped in the middle"
+    if len(text) >= len(source):
+        return text, "the summary is no shorter than the text"
+    for literal in _invented(text, source):
+        return text, f"the summary says {literal.text!r:.80}, its source does not"
+    return text, ""
+
+
+def said(reply: str) -> str:
+    r"""Return what a model says, without its reasoning and what it says of itself.
+
+    >>> said("</think>plan</think>\nSummary: It rains.")
+    'It rains.'
+
+    Args:
+        reply: What it wrote.
+
+    Returns:
+        The text; of a thought that is never ended nothing is left.
+    """
+    text = _WRAPPER.sub("", _without_thoughts(clean(reply))).strip()
+    text = _LABEL.sub("", text, count=1)
+    if fenced := _FENCE.match(text):
+        text = fenced[1]
+    return text.strip()
+
+
+def _without_thoughts(text: str) -> str:
+    kept: list[str] = []
+    at = depth = 0
+    for tag in _THOUGHTS.finditer(text):
+        if not depth:
+            kept.append(text[at : tag.start()])
+        if not tag[1]:
+            depth += 1
+        elif depth:
+            depth -= 1
+        else:
+            kept.clear()  # all before it was the thought that it ends
+        at = tag.end()
+    if not depth:
+        kept.append(text[at:])
+    return "".join(kept)
+
+
+def _whole_sentences(text: str) -> str:
+    """Leave out the sentence in which a model stopped."""
+    if _ENDS.search(text):
+        return text
+    spans = sentences(text)
+    return text[: spans[-1][0]].rstrip() if spans else ""
+
+
+def _invented(text: str, source: str) -> list[Literal]:
+    known = facts(source)
+    return [each for each in literals(text) if not known.hold(each)]
+
+
+def _true(text: str, source: str) -> tuple[str, tuple[str, ...]]:
+    """Leave out the sentences that say what the source does not."""
+    refused: list[str] = []
+    for _ in range(_MOST_ROUNDS):
+        invented = _invented(text, source)
+        if not invented:
+            return text.strip(), tuple(dict.fromkeys(refused))
+        refused += [each.text for each in invented]
+        places = [(each.start, each.start + len(each.text)) for each in invented]
+        text = "".join(
+            text[start:end]
+            for start, end in sentences(text)
+            if not any(first < end and start < last for first, last in places)
+        )
+    return "", tuple(dict.fromkeys(refused))
+
+
+def with_literals(
+    text: str, source: str, room: int
+) -> tuple[str, tuple[str, ...], int]:
+    r"""Name behind a summary what it lost, as far as there is room.
+
+    At most half of the room; where there is too little, whole sentences at the end of
+    the summary give way to it.
+
+    >>> with_literals("It rained.", "On 3 May it rained 12 mm.", 60)
+    ('It rained.\n[also: 3 May; 12 mm]', (), 2)
+
+    Args:
+        text: The summary.
+        source: What it is of.
+        room: The most characters of the result.
+
+    Returns:
+        The text, blank where not one sentence has room; what is still lost; and how
+        many different literals of the source are there.
+    """
+    wanted = _distinct(source)
+    missing = _missing(text, wanted)
+    line = _line(missing, source, min(room // _SHARE, room))
+    if len(text) + len(line) > room:
+        text = _shortened(text, room - len(line))
+        missing = _missing(text, wanted)
+        line = _line(missing, source, min(room // _SHARE, room - len(text)))
+    if not text:
+        return "", (), 0
+    text += line
+    lost = tuple(each.text for each in _missing(text, missing))
+    return text, lost, len(wanted) - len(lost)
+
+
+def _distinct(source: str) -> list[Literal]:
+    return list({each.key: each for each in reversed(literals(source))}.values())[::-1]
+
+
+def _missing(text: str, wanted: Sequence[Literal]) -> list[Literal]:
+    known = facts(text)
+    return [each for each in wanted if not known.hold(each)]
+
+
+def _shortened(text: str, room: int) -> str:
+    """Return as many whole sentences from the beginning as there is room for."""
+    end = 0
+    for first, last in sentences(text):
+        if len(text[first:last].rstrip()) + first > room:
+            break
+        end = last
+    return text[:end].rstrip()
+
+
+def _line(missing: Sequence[Literal], source: str, room: int) -> str:
+    """Return the line that names literals, the most telling ones first in."""
+    left = room - len(ALSO) - len(ALSO_ENDS) - 1 + len(_BETWEEN)
+    chosen: list[Literal] = []
+    missed = 0
+    for each in sorted(missing, key=_rank):
+        if left <= len(_BETWEEN) or missed > _MOST_MISSED:
+            break
+        cost = len(each.text) + len(_BETWEEN)
+        if cost > left or not _can_stand_alone(each):
+            missed += 1
+            continue
+        chosen.append(each)
+        left -= cost
+        missed = 0
+    if not chosen:
+        return ""
+    chosen.sort(key=lambda each: each.start)
+    line = ALSO + _BETWEEN.join(each.text for each in chosen) + ALSO_ENDS
+    # What stands side by side there must not say something new.
+    return "" if _invented(line, source) else f"\n{line}"
+
+
+def _can_stand_alone(literal: Literal) -> bool:
+    """Tell whether a literal says the same outside of its text."""
+    text = literal.text
+    if len(text) > _LONGEST or "\n" in text or "]" in text:
+        return False
+    return any(each.key == literal.key for each in literals(text))
+
+
+def _rank(literal: Literal) -> tuple[int, int, int]:
+    """Order literals by how much it hurts to lose them."""
+    text, kind = literal.text, literal.kind
+    rank = _RANKS.index(kind) if kind in _RANKS else len(_RANKS)
+    bare = kind == "number" and text.isdecimal()
+    # A lone digit says little, and a long one takes the room of many.
+    return (len(text) > 60) + 2 * (bare and len(text) == 1), rank + bare, literal.start  # noqa: PLR2004
