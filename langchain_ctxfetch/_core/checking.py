@@ -87,7 +87,7 @@ def check(reply: str, source: str, room: int, *, finished: bool = True) -> Check
     why = "" if not refused else f"said what its source does not: {refused[0]!r:.80}"
     if not _SAYS.search(text):
         return Checked(None, why, refused)
-    made, lost, kept = with_literals(text, source, min(room, len(source) - 1))
+    made, lost, kept = with_literals(text, source, room)
     if not made:
         return Checked(None, "the summary is longer than its room", refused)
     return Checked(made, why, refused, lost, kept)
@@ -194,7 +194,7 @@ def with_literals(
     At most half of the room; where there is too little, whole sentences at the end of
     the summary give way to it.
 
-    >>> with_literals("It rained.", "On 3 May it rained 12 mm.", 60)
+    >>> with_literals("It rained.", "On 3 May it rained 12 mm, more than ever.", 60)
     ('It rained.\n[also: 3 May; 12 mm]', (), 2)
 
     Args:
@@ -203,20 +203,25 @@ def with_literals(
         room: The most characters of the result.
 
     Returns:
-        The text, blank where not one sentence has room; what is still lost; and how
-        many different literals of the source are there.
+        The text, shorter than its source, blank where not one sentence has room; what
+        is still lost; and how many different literals of the source are there.
     """
     wanted = _distinct(source)
-    missing = _missing(text, wanted)
-    line = _line(missing, source, min(room // _SHARE, room))
-    if len(text) + len(line) > room:
-        text = _shortened(text, room - len(line))
-        missing = _missing(text, wanted)
-        line = _line(missing, source, min(room // _SHARE, room - len(text)))
+    most = min(room, len(source) - 1)
+    # One sentence stays in any case.
+    share = min(room // _SHARE, most - len(_shortened(text, len(text), 1)))
+    for _ in range(_MOST_ROUNDS):
+        line = _line(_missing(text, wanted), source, share)
+        if len(text) + len(line) <= most:
+            break
+        # What goes here may have to be named there.
+        text = _shortened(text, most - len(line))
+    else:
+        line = ""
     if not text:
         return "", (), 0
     text += line
-    lost = tuple(each.text for each in _missing(text, missing))
+    lost = tuple(each.text for each in _missing(text, wanted))
     return text, lost, len(wanted) - len(lost)
 
 
@@ -229,10 +234,10 @@ def _missing(text: str, wanted: Sequence[Literal]) -> list[Literal]:
     return [each for each in wanted if not known.hold(each)]
 
 
-def _shortened(text: str, room: int) -> str:
+def _shortened(text: str, room: int, number: int | None = None) -> str:
     """Return as many whole sentences from the beginning as there is room for."""
     end = 0
-    for first, last in sentences(text):
+    for first, last in sentences(text)[:number]:
         if len(text[first:last].rstrip()) + first > room:
             break
         end = last

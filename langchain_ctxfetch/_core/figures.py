@@ -286,6 +286,15 @@ def _han_number(text: str) -> int:
     return total + group + digit
 
 
+def unit_names(unit: str) -> list[str]:
+    """Return how the unit of a key is written.
+
+    >>> unit_names("£")
+    ['£', 'gbp', 'pound', 'pounds']
+    """
+    return [name for name, key in _UNITS.items() if key == unit] or [unit]
+
+
 def date_key(said: str) -> str:
     """Return the key of a date: year, month and day as far as they are said.
 

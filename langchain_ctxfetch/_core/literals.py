@@ -21,6 +21,7 @@ from langchain_ctxfetch._core.figures import (
     date_key,
     number_keys,
     spelled,
+    unit_names,
 )
 
 _BLOB = 130  # characters of a run that is data, not a name
@@ -201,10 +202,19 @@ class Facts:
         if literal.kind == "quotation":
             return literal.key in self._folded()
         if literal.kind == "number":
-            return not self._keys.isdisjoint(number_keys(literal.text)[1:])
+            return any(
+                key in self._keys
+                and (not key.endswith("?") or self._names_unit(literal.key))
+                for key in number_keys(literal.text)[1:]
+            )
         if literal.kind == "date":
             return False
         return _stands(literal.key, self._text)
+
+    def _names_unit(self, key: str) -> bool:
+        """Tell whether a unit that stands at no number stands anywhere."""
+        unit = key.partition(" ")[2]
+        return any(name in self._folded() for name in unit_names(unit))
 
     def _folded(self) -> str:
         if self._words is None:

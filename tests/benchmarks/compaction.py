@@ -115,7 +115,7 @@ def _chain_calls(given: Sequence[Document], budget: int) -> int | None:
 
 def waiting() -> Iterator[Row]:
     """Compare the time of n slow calls with that of as few rounds as there can be."""
-    number, each, at_once = 12, 0.2, 3
+    number, each, at_once = 12, 1.0, 3
     least = math.ceil(number / at_once) * each
 
     class Slow(ScriptedModel):
