@@ -8,6 +8,8 @@ room. What cannot be mended is refused, with the reason.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import regex
@@ -74,23 +76,68 @@ def check(reply: str, source: str, room: int, *, finished: bool = True) -> Check
         The text, shorter than its source and at most *room* long, in which there is
         no literal that the source has not; or None, and why.
     """
-    text = said(reply)
+    return mend(reply, source, finished=finished).within(room)
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """Be a summary that says nothing wrong, before it is fitted into some room.
+
+    Attributes:
+        text: What can be used of it; blank where nothing can.
+        why: What was wrong, if anything.
+        refused: What it said that its source does not.
+        source: What it is of.
+        wanted: The different literals of the source.
+    """
+
+    text: str
+    why: str
+    refused: tuple[str, ...]
+    source: str
+    wanted: Sequence[Literal]
+
+    def within(self, room: int) -> Checked:
+        """Return what of it has so much room, as `check` does."""
+        if not self.text:
+            return Checked(None, self.why, self.refused)
+        made, lost, kept = _with_literals(self, room)
+        if not made:
+            return Checked(None, "the summary is longer than its room", self.refused)
+        return Checked(made, self.why, self.refused, lost, kept)
+
+
+def mend(reply: str, source: str, *, finished: bool = True) -> Mended:
+    """Take out of a summary what is wrong, whatever its room will be.
+
+    >>> mend("It fell. It cost 9 €.", "It fell by 3 % in the year of the flood.").text
+    'It fell.'
+
+    Args:
+        reply: What a model wrote.
+        source: What it was to summarise.
+        finished: Whether the model had come to its end.
+
+    Returns:
+        The summary, and what was wrong with it.
+    """
+    text, why = said(reply), ""
+    refused: tuple[str, ...] = ()
     if not finished:
         text = _whole_sentences(text)
-        if not text:
-            return Checked(None, "the model stopped in the middle")
-    if not _SAYS.search(text):
-        return Checked(None, "the summary is blank")
-    if len(text) >= len(source):
-        return Checked(None, "the summary is no shorter than the text")
+        why = "" if text else "the model stopped in the middle"
+    if not why and not _SAYS.search(text):
+        why = "the summary is blank"
+    elif not why and len(text) >= len(source):
+        why = "the summary is no shorter than the text"
+    if why:
+        return Mended("", why, refused, source, ())
     text, refused = _true(text, source)
-    why = "" if not refused else f"said what its source does not: {refused[0]!r:.80}"
+    if refused:
+        why = f"said what its source does not: {refused[0]!r:.80}"
     if not _SAYS.search(text):
-        return Checked(None, why, refused)
-    made, lost, kept = with_literals(text, source, room)
-    if not made:
-        return Checked(None, "the summary is longer than its room", refused)
-    return Checked(made, why, refused, lost, kept)
+        text = ""
+    return Mended(text, why, refused, source, _distinct(source))
 
 
 def as_it_is(reply: str, source: str, *, finished: bool) -> tuple[str, str]:
@@ -186,27 +233,13 @@ def _true(text: str, source: str) -> tuple[str, tuple[str, ...]]:
     return "", tuple(dict.fromkeys(refused))
 
 
-def with_literals(
-    text: str, source: str, room: int
-) -> tuple[str, tuple[str, ...], int]:
-    r"""Name behind a summary what it lost, as far as there is room.
+def _with_literals(mended: Mended, room: int) -> tuple[str, tuple[str, ...], int]:
+    """Name behind a summary what it lost, as far as there is room.
 
     At most half of the room; where there is too little, whole sentences at the end of
     the summary give way to it.
-
-    >>> with_literals("It rained.", "On 3 May it rained 12 mm, more than ever.", 60)
-    ('It rained.\n[also: 3 May; 12 mm]', (), 2)
-
-    Args:
-        text: The summary.
-        source: What it is of.
-        room: The most characters of the result.
-
-    Returns:
-        The text, shorter than its source, blank where not one sentence has room; what
-        is still lost; and how many different literals of the source are there.
     """
-    wanted = _distinct(source)
+    text, source, wanted = mended.text, mended.source, mended.wanted
     most = min(room, len(source) - 1)
     # One sentence stays in any case.
     share = min(room // _SHARE, most - len(_shortened(text, len(text), 1)))
@@ -267,6 +300,7 @@ def _line(missing: Sequence[Literal], source: str, room: int) -> str:
     return "" if _invented(line, source) else f"\n{line}"
 
 
+@lru_cache(maxsize=4096)
 def _can_stand_alone(literal: Literal) -> bool:
     """Tell whether a literal says the same outside of its text."""
     text = literal.text

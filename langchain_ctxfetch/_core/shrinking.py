@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import regex
 
-from langchain_ctxfetch._core.checking import check
+from langchain_ctxfetch._core.checking import Mended, mend
 from langchain_ctxfetch._core.excerpts import Marks, Material, excerpt, whole_text
 from langchain_ctxfetch._core.gist import score_gist, spoken
 from langchain_ctxfetch._core.passages import score_sentences
@@ -113,11 +113,13 @@ class Shrinking:
         self._reader = reader
         self._body = part.text.removeprefix(SUMMARY).removeprefix(EXCERPT)
         self._material: Material | None = None
+        self._mended: Mended | None = None
         self._forms: dict[int, Form | None] = {}
 
     def replied(self, reply: str | None, *, finished: bool, target: int) -> None:
         """Take the summary that a model wrote, as it came."""
         self.reply, self.finished, self.target = reply, finished, target
+        self._mended = None
         self._forms.clear()
 
     def summarise(self, room: int) -> None:
@@ -154,9 +156,9 @@ class Shrinking:
 
     def _summary(self, room: int) -> Form:
         label = _label(SUMMARY, room)
-        checked = check(
-            self.reply or "", self._body, room - len(label), finished=self.finished
-        )
+        if self._mended is None:
+            self._mended = mend(self.reply or "", self._body, finished=self.finished)
+        checked = self._mended.within(room - len(label))
         if not checked.text:
             return Form("", "cut", checked.why, checked.refused)
         text = label + self._tamed(checked.text)
