@@ -104,6 +104,11 @@ class Mended:
         made, lost, kept = _with_literals(self, room)
         if not made:
             return Checked(None, "the summary is longer than its room", self.refused)
+        if invented := _invented(made, self.source):
+            # Shortening can change what a text says: an item of a list is a number.
+            said_last = tuple(each.text for each in invented)
+            why = f"said what its source does not: {said_last[0]!r:.80}"
+            return Checked(None, why, (*self.refused, *said_last))
         return Checked(made, self.why, self.refused, lost, kept)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Context, Decimal
 
 import regex
 
@@ -30,27 +31,35 @@ _MONTHS = {
     )
     for name in names.split()
 }
-_MONTH = rf"(?i:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?"
+# What a name can begin with is looked at first: most of what is read is none.
+_MONTH = (
+    r"(?=[ADFJMNOSadfjmnos])"
+    rf"(?i:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?"
+)
 _ERAS = {"明治": 1867, "大正": 1911, "昭和": 1925, "平成": 1988, "令和": 2018}
 _ERA = "|".join(_ERAS)
+_COUNT = r"(?:\d{1,2}|[一二三四五六七八九十]{1,3})"
 _DAY = r"\d{1,2}(?:st|nd|rd|th|\.)?"
 
 DATE = rf"""(?:
       \d{{4}}-\d{{1,2}}-\d{{1,2}}(?!\d)
       (?:[T ]\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:\.\d++)?Z?)?
+    | \d{{4}}-(?:0[1-9]|1[0-2])(?![\w-])
     | \d{{4}}[/.]\d{{1,2}}[/.]\d{{1,2}}(?![\d.])
     | \d{{1,2}}\.[ ]?\d{{1,2}}\.[ ]?\d{{4}}(?!\d)
     | \d{{1,2}}/\d{{1,2}}/(?:\d{{4}}|\d{{2}})(?!\d)
     | {_DAY}[ ](?:of[ ])?(?:{_MONTH})(?:,?[ ]\d{{4}}(?!\d))?
     | (?:{_MONTH})[ ]\d{{1,2}}(?:st|nd|rd|th)?(?!\d)(?:,?[ ]\d{{4}}(?!\d))?
     | (?:{_MONTH}),?[ ]\d{{4}}(?!\d)
-    | (?:{_ERA})(?:\d{{1,2}}|元)年(?:\d{{1,2}}月(?:\d{{1,2}}日)?)?
-    | \d{{4}}年\d{{1,2}}月(?:\d{{1,2}}日)?
-    | \d{{1,2}}月\d{{1,2}}日
+    | (?:{_ERA})(?:{_COUNT}|元)年(?:{_COUNT}月(?:{_COUNT}日)?)?
+    | (?:\d{{4}}|[〇一二三四五六七八九]{{4}})年{_COUNT}月(?:{_COUNT}日)?
+    | {_COUNT}月{_COUNT}日
+    | \d{{1,2}}[時时]\d{{1,2}}分
     | \d{{1,2}}:\d{{2}}(?::\d{{2}})?(?!\d)(?:[ ]?[ap]\.?m\b\.?)?
 )"""
 """A date, a month of a year, or a time of the day; for `regex` in verbose mode."""
 
+_EXACT = Context(prec=100)
 _GROUP = 3  # digits between marks for thousands
 _LAST_DAY = 31
 _YEAR = 4  # digits
@@ -129,13 +138,18 @@ _UNITS = {
     )
     for unit in names.split()
 }
-_UNIT = "|".join(
-    rf"{regex.escape(unit)}{chr(92) + 'b' if unit.isascii() and unit.isalpha() else ''}"
-    for unit in sorted(_UNITS, key=len, reverse=True)
+_UNIT = (
+    "(?=[^\\s\\d.,;:!?()])(?:"
+    + "|".join(
+        regex.escape(unit) + (r"\b" if unit.isascii() and unit.isalpha() else "")
+        for unit in sorted(_UNITS, key=len, reverse=True)
+    )
+    + ")"
 )
-_SCALE = "|".join(sorted(_SCALES, key=len, reverse=True))
+_SCALE = f"(?=[bmtBMT])(?:{'|'.join(sorted(_SCALES, key=len, reverse=True))})"
 _DIGITS = (
-    r"(?:\d{1,3}(?:[,.'’\u00a0\u202f]\d{3})++(?:[.,]\d++)?+(?!\d)|\d++(?:[.,]\d++)?+)"
+    r"(?:\d{1,3}(?:[,.'’\u00a0\u202f]\d{3}){1,12}+(?:[.,]\d{1,40}+)?+(?!\d)"
+    r"|\d{1,40}+(?:[.,]\d{1,40}+)?+(?!\d))"
 )
 _HAN = "〇一二三四五六七八九十百千"
 _HAN_SCALE = "万億兆亿萬"
@@ -143,13 +157,13 @@ HAN_NUMERALS = _HAN + _HAN_SCALE
 
 NUMBER = rf"""(?:
       (?<![\w\\.])(?<!&\#)(?!(?<=<)\d++>)(?:(?<![^\s(（\[])[-−])?+(?:[$€£¥][ ]?+)?+
-      {_DIGITS}(?:[{_HAN_SCALE}](?:\d++[{_HAN_SCALE}])?+)?+
+      {_DIGITS}(?:[{_HAN_SCALE}](?:\d[\d,]*+[{_HAN_SCALE}])?+)?+
       (?:[ \u00a0]?(?i:{_SCALE})\b\.?)?+
       (?:[ \u00a0]?(?i:{_UNIT}))?+(?:(?<=\d)(?:st|nd|rd|th))?+(?![A-Za-z_\d])
     | (?<![{_HAN}{_HAN_SCALE}])[{_HAN}{_HAN_SCALE}]{{2,30}}+(?![{_HAN}{_HAN_SCALE}])
       (?:(?i:{_UNIT}))?+
     | (?<=[\p{{Han}}\p{{Hiragana}}\p{{Katakana}}])
-      {_DIGITS}(?:[{_HAN_SCALE}](?:\d++[{_HAN_SCALE}])?+)?+
+      {_DIGITS}(?:[{_HAN_SCALE}](?:\d[\d,]*+[{_HAN_SCALE}])?+)?+
       (?:(?i:{_UNIT}))?+(?![A-Za-z_\d])
     | (?<![\w\\.])(?<!&\#)(?!(?<=<)\d++>)
       {_DIGITS}(?=[\p{{Han}}\p{{Hiragana}}\p{{Katakana}}])
@@ -159,7 +173,7 @@ NUMBER = rf"""(?:
 _PARTS = regex.compile(
     rf"""\s*+(?P<sign>[-−])?+(?P<money>[$€£¥])?+\s*+
     (?P<number>{_DIGITS}|[{_HAN}{_HAN_SCALE}]++)
-    (?P<han>[{_HAN_SCALE}](?:\d++[{_HAN_SCALE}])?+)?+
+    (?P<han>[{_HAN_SCALE}](?:\d[\d,]*+[{_HAN_SCALE}])?+)?+
     [ \u00a0]?(?P<scale>(?i:{_SCALE})\b\.?)?+
     [ \u00a0]?(?P<unit>(?i:{_UNIT}))?+""",
     regex.VERBOSE,
@@ -188,6 +202,10 @@ _SPELLED = {
     )
     for word in words.split()
 }
+_CLOCK = regex.compile(
+    r"(?i)[T ]?(\d{1,2})[:時时](\d{1,2})"
+    r"(?:分|(?::(\d{2}))?(?:\.\d++)?Z?[ ]?(?:([ap])\.?m)?)"
+)
 _WORD = regex.compile(r"[a-zäöü]++|[一二三四五六七八九十两]")
 
 
@@ -203,6 +221,8 @@ def number_keys(said: str) -> list[str]:
     Returns:
         The number with its unit, if it has one; then readings that are as good.
     """
+    if said.isdecimal():
+        return [_plain(said)]
     match = _PARTS.match(said)
     if match is None:
         return [said]
@@ -229,9 +249,8 @@ def _readings(digits: str, han: str) -> Iterator[str]:
         rest = han[1:]
         value = _shifted(_decimal(digits), scale)
         if rest:
-            value = str(
-                int(float(value)) + int(rest[:-1]) * 10 ** _HAN_SCALES[rest[-1]]
-            )
+            more = _shifted(_decimal(rest[:-1]), _HAN_SCALES[rest[-1]])
+            value = _plain(str(_EXACT.add(Decimal(value), Decimal(more))))
         yield value
         return
     yield _decimal(digits)
@@ -307,9 +326,13 @@ def date_key(said: str) -> str:
     Returns:
         The key; of a time, and of a date whose order is not known, what is said.
     """
-    numbers = regex.findall(r"\d++|元", said)
-    if ":" in said or (said.count("/") > 1 and len(numbers[0]) < _YEAR):
-        return said.lower().replace(".", "").replace(" ", "")
+    if clock := _CLOCK.search(said):
+        return " ".join(filter(None, (date_key(said[: clock.start()]), _time(clock))))
+    numbers = regex.findall(r"\d++|元|[〇一二三四五六七八九十]++", said)
+    if not numbers:
+        return ""
+    if said.count("/") > 1 and len(numbers[0]) < _YEAR:
+        return said
     month = next(
         (
             _MONTHS[word]
@@ -318,7 +341,7 @@ def date_key(said: str) -> str:
         ),
         None,
     )
-    values = [1 if each == "元" else int(each) for each in numbers]
+    values = [_counted(each) for each in numbers]
     era = next((start for name, start in _ERAS.items() if said.startswith(name)), None)
     if era is not None:
         values[0] += era
@@ -331,6 +354,21 @@ def date_key(said: str) -> str:
     if "." in said and len(numbers[0]) < _YEAR:
         values.reverse()
     return _date(*values)
+
+
+def _time(clock: regex.Match[str]) -> str:
+    """Return the key of a time of the day, in 24 hours."""
+    hour, minute, second, half = clock.groups()
+    turned = int(hour) % 12 + 12 * (half.lower() == "p") if half else int(hour)
+    rest = f":{second}" if second and int(second) else ""
+    return f"{turned:02}:{int(minute):02}{rest}"
+
+
+def _counted(said: str) -> int:
+    """Return a year, month or day, in digits or spelled in Chinese or Japanese."""
+    if said == "元":
+        return 1
+    return int(said) if said.isdecimal() else _han_number(said)
 
 
 def _date(year: int | None, month: int | None = None, day: int | None = None) -> str:

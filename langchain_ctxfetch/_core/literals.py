@@ -24,6 +24,7 @@ from langchain_ctxfetch._core.figures import (
     unit_names,
 )
 
+_LONGEST = 200  # characters; what is longer is data, not a name
 _BLOB = 130  # characters of a run that is data, not a name
 _LONGEST_QUOTE = 200  # characters; what is longer is a passage
 _EXTENSIONS = (
@@ -38,7 +39,7 @@ _PART = r"[\w.@+~-]"
 # Each begins where no word goes on, so that a long run is looked at once.
 _LITERAL = regex.compile(
     rf"""
-      (?P<mark>(?m:^)[ \t]*+(?:[-*][ \t]++)?\d{{1,2}}+[.)](?=[ \t]))
+      (?P<mark>(?m:^)[ \t]*+(?:[-*][ \t]++)?\d{{1,2}}+[.)](?=\s|\Z))
     | (?P<skip>[{_SILENT}]++ | \n++ | `{{2,}}+ | (?<!:)/{{2,}}+
         | [\w+=-]{{{_BLOB},}}+
         | (?:(?![{HAN_NUMERALS}令平昭大明])[\p{{Han}}\p{{Hiragana}}\p{{Katakana}}ー])++
@@ -50,13 +51,15 @@ _LITERAL = regex.compile(
     | (?P<path>(?<![\w/\\.:~<-])(?:
           [A-Za-z]:\\(?:[^\s<>"'|?*:;,]++)
         | (?:~|\.\.?)?/(?!/)(?=[^\s/A-Za-z]*+[A-Za-z])(?:{_PART}++/?+)++
-        | (?=[^\s/]{{1,100}}+/)(?:{_PART}{{1,100}}+/)++(?:{_PART}{{1,100}}+)?
+        | (?![\d/.]++(?!\w))(?=[^\s/]{{1,100}}+/)
+          (?:{_PART}{{1,100}}+/)++(?:{_PART}{{1,100}}+)?
         | [\w-][\w.-]{{0,100}}?\.(?:{_EXTENSIONS})(?![\w-])
       ))
     | (?P<date>(?<![\w.]){DATE})
-    | (?P<version>(?<![\w.])(?:v\d++(?:\.\d++)*+|\d++(?:\.\d++){{2,}}+)
+    | (?P<version>(?<![\w.])(?!\d{{1,3}}(?:\.\d{{3}}){{2,}}+(?![\w.-]))
+        (?:v\d++(?:\.\d++)*+|\d++(?:\.\d++){{2,}}+)
         (?:-(?:alpha|beta|rc|dev|pre|post)[\w.]*+|[abr]c?\d++)?+(?![\w]))
-    | (?P<id>(?<![\w#@/-])(?:
+    | (?P<id>(?<![\w#@/&-])(?:
           [0-9a-fA-F]{{8}}-(?:[0-9a-fA-F]{{4}}-){{3}}[0-9a-fA-F]{{12}}
         | [A-Z][A-Z0-9]{{0,15}}+-\d++(?:-\w++)*+
         | [\w.-]{{0,64}}+\#\d++
@@ -128,6 +131,8 @@ def _plain(folded: str, text: str) -> Iterator[Literal]:
                 each._replace(start=start + each.start) for each in _numbers(said)
             )
             continue
+        if len(said) > _LONGEST:
+            continue
         key = _key(kind, said)
         kind = "id" if kind == "name" else kind
         if key:
@@ -176,7 +181,7 @@ def quoted(text: str) -> str:
     >>> quoted(" It  is,")
     'it is'
     """
-    return " ".join(text.split()).strip(" .,;:!?…").casefold()
+    return " ".join(text.replace("’", "'").split()).strip(" .,;:!?…").casefold()
 
 
 class Facts:
@@ -218,7 +223,7 @@ class Facts:
 
     def _folded(self) -> str:
         if self._words is None:
-            self._words = " ".join(self._text.split()).casefold()
+            self._words = " ".join(self._text.replace("’", "'").split()).casefold()
         return self._words
 
 
@@ -243,6 +248,9 @@ def _implied(literal: Literal) -> Iterator[str]:
             yield f"{number} ?"
     elif literal.kind == "date":
         year, _, rest = literal.key.partition("-")
+        if ":" in literal.key:
+            yield from literal.key.split()
+            return
         if year:
             yield year
             yield f"{year} ?"
@@ -256,5 +264,10 @@ def _implied(literal: Literal) -> Iterator[str]:
 
 def _stands(key: str, text: str) -> bool:
     """Tell whether a text holds a key as a word of its own."""
-    pattern = rf"(?<!\w){regex.escape(key, literal_spaces=True)}(?!\w)"
-    return key in text and regex.search(pattern, text) is not None
+    at = text.find(key)
+    while at >= 0:
+        end = at + len(key)
+        if not (text[at - 1 : at].isalnum() or text[end : end + 1].isalnum()):
+            return True
+        at = text.find(key, end)
+    return False

@@ -90,7 +90,8 @@ def _prose(rng: random.Random, inserted: Sequence[str], length: int) -> str:
         words = rng.choices(WORDS, k=rng.randint(6, 14))
         if waiting and rng.random() < 0.5:
             words.insert(3, waiting.pop())
-        sentences.append(f"{' '.join(words).capitalize()}. ")
+        said = " ".join(words)
+        sentences.append(f"{said[0].upper()}{said[1:]}. ")
     return "".join(sentences).strip()
 
 
