@@ -178,28 +178,18 @@ def _plan(
     sizes = [
         size_of(shrinking.part.text, settings.count) for shrinking in planned.parts
     ]
-    fair = water_level([size.tokens for size in sizes], room)
-    reused = {
-        i: record
-        for i, record in enumerate(records)
-        # What was made for a much smaller room says too little here.
-        if record is not None
-        and (record.text is None or PATIENCE * record.room >= sizes[i].room(fair))
-    }
-    for i, record in enumerate(records):
-        if record is not None:
-            planned.parts[i].replied(
-                record.reply, finished=record.finished, target=record.target
-            )
-        if i in reused and record is not None:
-            planned.parts[i].held = record.form()
-            planned.parts[i].room = record.room
+    reused = _recorded(planned, records)
+    if reused:
+        after = measure(texts_of([held.held for held in planned.parts]), "")
+        if after * PATIENCE < planned.goal:
+            # What was made for a much smaller room says too little here.
+            fair = water_level([size.tokens for size in sizes], room)
+            reused = _forget(planned, reused, [size.room(fair) for size in sizes])
+            after = measure(texts_of([held.held for held in planned.parts]), "")
+        if reused and after <= settings.limit:
+            planned.reused, planned.done = frozenset(reused), True
+            return planned
     planned.reused = frozenset(reused)
-    if reused and measure(texts_of([held.held for held in planned.parts]), "") <= (
-        settings.limit
-    ):
-        planned.done = True
-        return planned
     if reused:
         room = max(0, int(planned.goal * SPARE) - planned.bare)
         planned.goal = planned.bare + room
@@ -211,6 +201,32 @@ def _plan(
     if settings.caller is not None:
         planned.jobs = _jobs(planned, settings.caller)
     return planned
+
+
+def _recorded(planned: Planned, records: Sequence[Record | None]) -> dict[int, Record]:
+    """Let each part that was reduced before stand as it then did."""
+    for shrinking, record in zip(planned.parts, records, strict=True):
+        if record is not None:
+            shrinking.replied(
+                record.reply, finished=record.finished, target=record.target
+            )
+            shrinking.held, shrinking.room = record.form(), record.room
+    return {i: record for i, record in enumerate(records) if record is not None}
+
+
+def _forget(
+    planned: Planned, reused: dict[int, Record], rooms: Sequence[int]
+) -> dict[int, Record]:
+    """Let the parts stand whole again that had much less room than they may have."""
+    kept = {
+        i: record
+        for i, record in reused.items()
+        if record.text is None or PATIENCE * record.room >= rooms[i]
+    }
+    for i in reused.keys() - kept.keys():
+        shrinking = planned.parts[i]
+        shrinking.held, shrinking.room = Form(shrinking.part.text, "kept"), 0
+    return kept
 
 
 def _size(shrinking: Shrinking, size: Size, count: Count, *, reused: bool) -> Size:
