@@ -10,10 +10,13 @@ import asyncio
 import contextlib
 import random
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, cast
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any
 
 from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.language_models import BaseChatModel
@@ -76,70 +79,48 @@ class ModelCalls:
 
     def answer(self, asks: Sequence[Ask]) -> list[Outcome[Reply]]:
         """Return how each ask ended, in order; a stopped caller stops new calls."""
-        outcomes: list[Outcome[Reply]] = [_NEVER_ASKED] * len(asks)
-        stopped = threading.Event()
-        waiting = _Turns(len(asks))
-
-        def work() -> None:
-            for i in waiting:
-                if stopped.is_set():
-                    return
-                outcomes[i] = self._ask(asks[i], stopped)
-                self._tell()
-
+        window = _Window(self, asks)
         try:
-            answer_each([self._job("a round of calls", work)] * self._width(asks))
-        except BaseException:
-            stopped.set()
-            raise
-        return outcomes
+            answer_each(window.jobs(self._most))
+        finally:
+            window.stopped.set()
+        return window.outcomes
 
     async def aanswer(self, asks: Sequence[Ask]) -> list[Outcome[Reply]]:
         """Same as `answer`, while the event loop goes on."""
-        outcomes: list[Outcome[Reply]] = [_NEVER_ASKED] * len(asks)
-        waiting = _Turns(len(asks))
+        window = _Window(self, asks)
+        await aanswer_each(window.jobs(self._most))
+        return window.outcomes
 
-        async def work() -> None:
-            for i in waiting:
-                outcomes[i] = await self._aask(asks[i])
-                self._tell()
-
-        jobs = [Job("a round of calls", _never, work)] * self._width(asks)
-        await aanswer_each(jobs)
-        return outcomes
-
-    def _width(self, asks: Sequence[Ask]) -> int:
-        return min(self._most, len(asks))
-
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Say that a reply has come."""
         # Whoever only watches cannot break what is done.
         with contextlib.suppress(Exception):
             self._on_reply()
 
-    def _ask(self, ask: Ask, stopped: threading.Event) -> Outcome[Reply]:
-        job = self._job("the model", lambda: self._call(ask))
-        tries = _Tries(self._attempts)
+    def ask(self, ask: Ask, stopped: threading.Event) -> Outcome[Reply]:
+        """Call the model, and again where that may help, until *stopped*."""
+        job, tries = self._job(ask), _Tries(self._attempts)
         while True:
-            if self._timeout_s is None:
-                outcome = _attempted(job.call)
-            else:
-                (outcome,) = answer_each([job], timeout_s=self._timeout_s)
-            ended = tries.ended(outcome)
-            if ended is not None:
-                return ended
-            stopped.wait(tries.wait_s)
-            if stopped.is_set():
-                return _counted(outcome, tries.calls)
+            (outcome,) = answer_each([job], timeout_s=self._timeout_s)
+            if tries.ended(outcome):
+                break
+            if stopped.wait(tries.wait_s):
+                break
+        return _counted(outcome, tries.calls)
 
-    async def _aask(self, ask: Ask) -> Outcome[Reply]:
-        job = Job("the model", _never, lambda: self._acall(ask))
-        tries = _Tries(self._attempts)
+    async def aask(self, ask: Ask) -> Outcome[Reply]:
+        """Same as `ask`, until cancelled."""
+        job, tries = self._job(ask), _Tries(self._attempts)
         while True:
             (outcome,) = await aanswer_each([job], timeout_s=self._timeout_s)
-            ended = tries.ended(outcome)
-            if ended is not None:
-                return ended
+            if tries.ended(outcome):
+                break
             await asyncio.sleep(tries.wait_s)
+        return _counted(outcome, tries.calls)
+
+    def _job(self, ask: Ask) -> Job[Reply]:
+        return Job("the model", partial(self._call, ask), partial(self._acall, ask))
 
     def _call(self, ask: Ask) -> Reply:
         limits = _limits(self._model, ask)
@@ -157,28 +138,45 @@ class ModelCalls:
             raise ConnectionError("the call to the model was cancelled") from error
         return _reply(made)
 
-    @staticmethod
-    def _job(name: str, call: Callable[[], Any]) -> Job[Any]:
-        return Job(name, call, cast("Callable[[], Awaitable[Any]]", _never))
+
+class _Window:
+    """Be the asks of a round, of which so many run at a time and the next one follows.
+
+    Args:
+        calls: Asks the model.
+        asks: What to ask.
+    """
+
+    def __init__(self, calls: ModelCalls, asks: Sequence[Ask]) -> None:
+        self.outcomes: list[Outcome[Reply]] = [_NEVER_ASKED] * len(asks)
+        self.stopped = threading.Event()
+        self._calls = calls
+        self._left: SimpleQueue[tuple[int, Ask]] = SimpleQueue()
+        for numbered in enumerate(asks):
+            self._left.put(numbered)
+
+    def jobs(self, most: int) -> list[Job[None]]:
+        """Return what asks one after the other, as often as may be at a time."""
+        job = Job("a round of calls", self._work, self._awork)
+        return [job] * min(most, len(self.outcomes))
+
+    def _work(self) -> None:
+        for i, ask in self._turns():
+            self.outcomes[i] = self._calls.ask(ask, self.stopped)
+            self._calls.tell()
+
+    async def _awork(self) -> None:
+        for i, ask in self._turns():
+            self.outcomes[i] = await self._calls.aask(ask)
+            self._calls.tell()
+
+    def _turns(self) -> Iterator[tuple[int, Ask]]:
+        with contextlib.suppress(Empty):
+            while not self.stopped.is_set():
+                yield self._left.get_nowait()
 
 
 _NEVER_ASKED: Outcome[Reply] = Failed(RuntimeError("the model was not asked"))
-
-
-class _Turns:
-    """Give out the numbers below *count*, each once, to threads or tasks."""
-
-    def __init__(self, count: int) -> None:
-        self._left = iter(range(count))
-        self._lock = threading.Lock()
-
-    def __iter__(self) -> Iterator[int]:
-        while True:
-            with self._lock:
-                turn = next(self._left, None)
-            if turn is None:
-                return
-            yield turn
 
 
 class _Tries:
@@ -189,15 +187,15 @@ class _Tries:
         self.wait_s = 0.0
         self._most = most
 
-    def ended(self, outcome: Outcome[Reply]) -> Outcome[Reply] | None:
-        """Take how a call ended; None if it is worth another one."""
+    def ended(self, outcome: Outcome[Reply]) -> bool:
+        """Take how a call ended; say whether that is the end of it."""
         self.calls += 1
         if isinstance(outcome, Failed) and self.calls < self._most:
             wait = _wait_s(outcome.error, self.calls)
             if wait is not None:
                 self.wait_s = wait
-                return None
-        return _counted(outcome, self.calls)
+                return False
+        return True
 
 
 def attempts_of(model: BaseChatModel) -> int:
@@ -231,17 +229,6 @@ def name_of(model: BaseChatModel) -> str:
         if isinstance(value := getattr(model, name, None), str | int | float)
     }
     return f"{kind.__module__}.{kind.__qualname__} {sorted(values.items())}"
-
-
-def _never() -> Any:  # noqa: ANN401 - stands where a job has no such form
-    raise NotImplementedError
-
-
-def _attempted(call: Callable[[], Reply]) -> Outcome[Reply]:
-    try:
-        return Ok(call())
-    except Exception as error:  # noqa: BLE001 - an outcome holds any error
-        return Failed(error)
 
 
 def _quiet(config: RunnableConfig) -> RunnableConfig:
@@ -303,15 +290,11 @@ def _counted(outcome: Outcome[Reply], calls: int) -> Outcome[Reply]:
         error = outcome.error
         if isinstance(error, StoreTimeoutError):
             error = TimeoutError("no reply from the model within `timeout_s`")
+        # An outcome has no other place for it; some errors take no attribute.
         with contextlib.suppress(Exception):
             error.calls = calls  # type: ignore[attr-defined]
         return Failed(error)
-    reply = outcome.value
-    return Ok(
-        Reply(
-            reply.text, reply.finished, reply.input_tokens, reply.output_tokens, calls
-        )
-    )
+    return Ok(replace(outcome.value, calls=calls))
 
 
 def _wait_s(error: Exception, calls: int) -> float | None:
@@ -321,7 +304,8 @@ def _wait_s(error: Exception, calls: int) -> float | None:
     asked = _retry_after_s(error)
     if asked is None:
         # So that those who were refused together do not come back together.
-        return _FIRST_WAIT_S * (1 << (calls - 1)) * random.uniform(0.5, 1.0)  # noqa: S311
+        most = _FIRST_WAIT_S * (1 << (calls - 1))
+        return most * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
     return asked if asked <= LONGEST_WAIT_S else None
 
 
