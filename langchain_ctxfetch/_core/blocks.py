@@ -22,7 +22,6 @@ from langchain_ctxfetch._core.tags import (
     find_tags,
     looks_final,
     pairs,
-    without_tags,
 )
 from langchain_ctxfetch._core.text import Span
 
@@ -173,7 +172,7 @@ def tamed(text: str, types: frozenset[str] = KNOWN_TYPES) -> str:
     >>> tamed("a < b </content >\n[2] x")
     'a < b &lt;/content >\n\\[2] x'
     """
-    return defused(without_tags(text, types | {CONTENT, _DOCUMENT}))
+    return defused(text, types | {CONTENT, _DOCUMENT})
 
 
 def _outermost(

@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 
 import regex
 
+from langchain_ctxfetch._core.tags import UNSEEN, without_tags
 from langchain_ctxfetch._core.text import clean, cut
 
 Style: TypeAlias = Literal["numbered", "xml", "plain"]
@@ -27,15 +28,12 @@ _OPENING, _CLOSING = f"<{WRAPPER}>\n", f"\n</{WRAPPER}>"
 _BETWEEN = "\n\n"
 _BETWEEN_LABELS = " | "
 
-# What passes for the tag of the wrapper or a header: any case, wide forms, white space
-# or invisible characters within. No class holds what comes after it, so this is linear.
-_UNSEEN = r"\p{Cf}\p{DI}\u2800"
-_NAME = f"[{_UNSEEN}]*+".join(WRAPPER)
-_TAG = regex.compile(rf"(?i)[<＜](?=[\s{_UNSEEN}/\\]*+{_NAME}(?![\w.:-]))")
+# What passes for a header: any case, wide forms, white space or invisible characters
+# within. No class holds what comes after it, so this is linear.
 _HEADER = regex.compile(
     r"(^|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])"
-    rf"([ \t\p{{Zs}}{_UNSEEN}]*+)"
-    rf"(?=[\[［][ \t{_UNSEEN}]*+\d[\d \t{_UNSEEN}]*+[\]］])"
+    rf"([ \t\p{{Zs}}{UNSEEN}]*+)"
+    rf"(?=[\[［][ \t{UNSEEN}]*+\d[\d \t{UNSEEN}]*+[\]］])"
 )
 _NO_XML = regex.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NO_NAME = regex.compile(r"[^A-Za-z0-9_.-]")
@@ -116,15 +114,22 @@ def one_line(value: str) -> str:
     return cut(" ".join(clean(value).split()), LONGEST_LABEL)
 
 
-def defused(text: str) -> str:
+def defused(text: str, names: frozenset[str] = frozenset({WRAPPER})) -> str:
     r"""Return *text* with look-alikes of our tags and headers made harmless.
 
     Everything else stays as it is.
 
     >>> defused("a < b && c </CONTEXT >\n[2] not a header, but x[2] is none either")
     'a < b && c &lt;/CONTEXT >\n\\[2] not a header, but x[2] is none either'
+
+    Args:
+        text: Any text.
+        names: The names of the tags.
+
+    Returns:
+        The text.
     """
-    return _HEADER.sub(r"\1\2\\", _TAG.sub("&lt;", text))
+    return _HEADER.sub(r"\1\2\\", without_tags(text, names))
 
 
 def _element(number: int, entry: Entry) -> str:

@@ -18,8 +18,10 @@ import regex
 CONTENT = "content"
 """The child of a block that holds its body."""
 
-LONGEST_PREFACE = 1_000
-"""Characters between what names a block and its body that are not looked into."""
+UNSEEN = r"\p{Cf}\p{DI}\u2800"
+"""Characters that nobody sees, for a character class of `regex`."""
+
+_LONGEST_PREFACE = 1_000  # characters between what names a block and its body
 
 # Bounded, so that a quotation mark that is never closed costs little.
 _ATTRIBUTES = r"""(?:[^<>"']|"[^"]{0,1000}+"|'[^']{0,1000}+'){0,2000}+"""
@@ -28,7 +30,6 @@ _CHILD = re.compile(r"\s*<([A-Za-z_][\w.-]{0,63})(?:\s[^<>]{0,200})?>")
 _LONGEST_VALUE = 2_000  # characters of a child that names something
 _MOST_CHILDREN = 50
 _FINAL = re.compile(r"[ \t]*+(?:[\r\n<]|\Z)")
-_UNSEEN = r"\p{Cf}\p{DI}\u2800"
 
 
 class Tag(NamedTuple):
@@ -133,7 +134,7 @@ def _closes_behind(tags: Sequence[Tag], places: Sequence[int], behind: int) -> b
 def _begins_body(text: str, tag: Tag, content: Tag) -> bool:
     """Tell whether nothing but what names a block stands before its `<content>`."""
     _, end = children(text, tag.end, content.start)
-    return content.start - end <= LONGEST_PREFACE
+    return content.start - end <= _LONGEST_PREFACE
 
 
 def body_between(
@@ -234,9 +235,9 @@ def without_tags(text: str, names: frozenset[str]) -> str:
 
 @lru_cache(maxsize=64)
 def _lookalikes(names: frozenset[str]) -> regex.Pattern[str]:
+    # Any case, wide forms, white space or invisible characters within. No class holds
+    # what comes after it, so this is linear.
     any_of = "|".join(
-        f"[{_UNSEEN}]*+".join(map(regex.escape, name)) for name in sorted(names)
+        f"[{UNSEEN}]*+".join(map(regex.escape, name)) for name in sorted(names)
     )
-    return regex.compile(
-        rf"(?i)[<＜](?=[\s{_UNSEEN}/\\]*+(?:{any_of})[{_UNSEEN}]*+(?![\w.:-]))"
-    )
+    return regex.compile(rf"(?i)[<＜](?=[\s{UNSEEN}/\\]*+(?:{any_of})(?![\w.:-]))")
