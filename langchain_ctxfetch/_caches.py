@@ -41,11 +41,8 @@ class BoundedStore(BaseStore[str, bytes]):
     def __deepcopy__(self, memo: dict[int, Any]) -> BoundedStore:
         return self  # a copy of what uses it shares it
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"max_bytes": self.max_bytes}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]  # a fresh one: nothing is kept
+    def __reduce__(self) -> tuple[type[BoundedStore], tuple[int]]:
+        return BoundedStore, (self.max_bytes,)  # a fresh one: nothing is kept
 
     @override
     def mget(self, keys: Sequence[str]) -> list[bytes | None]:

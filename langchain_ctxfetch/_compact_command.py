@@ -124,12 +124,14 @@ def _progress(*, asked: bool) -> Iterator[RunnableConfig]:
     from langchain_core.callbacks import BaseCallbackHandler  # noqa: PLC0415
     from rich.progress import Progress  # noqa: PLC0415
 
+    from langchain_ctxfetch.compaction import EVENT  # noqa: PLC0415
+
     with Progress(console=terminal.notes(), transient=True) as bar:
         task = bar.add_task("summaries", total=None)
 
         class Told(BaseCallbackHandler):
-            def on_custom_event(self, name: str, data: Any, **_: Any) -> None:  # noqa: ANN401
-                if name == "ctxfetch_compaction":
+            def on_custom_event(self, name: str, data: Any, **_: Any) -> None:  # noqa: ANN401 - LangChain's
+                if name == EVENT:
                     bar.update(task, completed=data["answered"], total=data["asked"])
 
         yield {"callbacks": [Told()]}

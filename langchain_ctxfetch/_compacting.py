@@ -8,6 +8,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any, assert_never
 
+from langchain_core.messages import BaseMessage
 from langchain_core.prompts import BasePromptTemplate
 from langchain_core.stores import BaseStore
 
@@ -42,7 +43,7 @@ class Prompts:
     common: BasePromptTemplate[Any] | None
     of_type: dict[str, BasePromptTemplate[Any]]
 
-    def __call__(self, ask: Summarise) -> Any:  # noqa: ANN401 - what a model takes
+    def __call__(self, ask: Summarise) -> str | list[BaseMessage]:
         """Return the prompt: a text, or messages of the caller's own template."""
         template = self.of_type.get(ask.part.type, self.common)
         words = max(_LEAST_WORDS, int(ask.tokens * _WORDS_PER_TOKEN))

@@ -13,7 +13,13 @@ from langchain_ctxfetch._core.blocks import Block
 from langchain_ctxfetch._core.compaction import Compaction, compact
 from langchain_ctxfetch._core.flow import Failed, Flow, Outcome
 from langchain_ctxfetch._core.hits import Gap
-from langchain_ctxfetch._core.planning import Planned, Settings, bare_tokens, plan
+from langchain_ctxfetch._core.planning import (
+    Planned,
+    Settings,
+    bare_tokens,
+    plan,
+    texts_of,
+)
 from langchain_ctxfetch._core.shrinking import Part
 from langchain_ctxfetch._core.sizing import SizeRule, by_size, followed, plan_by_size
 from langchain_ctxfetch._core.summaries import Summarise
@@ -42,7 +48,7 @@ class Compacted(NamedTuple):
     report: CompactionReport
 
 
-def held_in(given: Any, input_key: str | None) -> Any:  # noqa: ANN401 - any input
+def held_in(given: object, input_key: str | None) -> object:
     """Return the context itself, out of the dict where it stands in one.
 
     Args:
@@ -172,17 +178,16 @@ class Case:
             form is not None and form.text == shrinking.part.text
             for form, shrinking in zip(made.forms, made.planned.parts, strict=True)
         )
-        content = self.content.given
-        if not unchanged:
-            bodies = [None if form is None else form.text for form in made.forms]
-            texts = self.content.rendered(bodies, made.note)
-            content = self.content.assembled(texts, made.forms)
+        if unchanged:
+            return Compacted(self.given, self._report(made, self.content.given))
+        texts = self.content.rendered(texts_of(made.forms), made.note)
+        content = self.content.assembled(texts, made.forms)
         report = self._report(made, content)
         if isinstance(self.given, Mapping):
             content = {**self.given, self.input_key: content}
         return Compacted(content, report)
 
-    def _report(self, made: Compaction, content: Any) -> CompactionReport:  # noqa: ANN401
+    def _report(self, made: Compaction, content: object) -> CompactionReport:
         blocks = [block for text in self.content.texts for block in text.blocks]
         rows = [_row(i, block, made) for i, block in enumerate(blocks)]
         whole = self.content.characters

@@ -38,7 +38,6 @@ NOTHING = "…"
 """Stands where a message may not be empty."""
 
 _SIGNED = ("thinking", "redacted_thinking", "reasoning", "compaction")
-_ROLES = {"human": "human", "ai": "ai", "tool": "tool", "system": "system"}
 
 
 class OneText(Content[AText]):
@@ -246,7 +245,9 @@ def _texts_of(message: BaseMessage) -> list[tuple[int | None, str]]:
     return found
 
 
-def _with_block_text(block: Any, text: str | None) -> Any:  # noqa: ANN401
+def _with_block_text(
+    block: str | dict[Any, Any], text: str | None
+) -> str | dict[Any, Any]:
     if text is None:
         return block
     return text if isinstance(block, str) else {**block, "text": text}

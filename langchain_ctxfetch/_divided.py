@@ -50,10 +50,10 @@ class Treatment:
     touch_last: bool
     rules: Mapping[str, BlockRule]
 
-    def part(self, type: str, source: str, text: str, title: str = "") -> Part:  # noqa: A002
+    def part(self, kind: str, source: str, text: str, title: str) -> Part:
         """Return a stretch as a part, by the rule of its type."""
-        rule = self.rules.get(type, BlockRule())
-        return Part(type, source, text, title, rule.priority, rule.floor_tokens)
+        rule = self.rules.get(kind, BlockRule())
+        return Part(kind, source, text, title, rule.priority, rule.floor_tokens)
 
 
 @dataclass(frozen=True, slots=True)

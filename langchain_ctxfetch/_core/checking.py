@@ -14,16 +14,17 @@ from typing import NamedTuple
 
 import regex
 
-from langchain_ctxfetch._core.literals import Literal, facts, literals
+from langchain_ctxfetch._core.literals import Literal, grounds, literals
 from langchain_ctxfetch._core.sentences import sentences
 from langchain_ctxfetch._core.text import clean
 
 ALSO, ALSO_ENDS = "[also: ", "]"
 """Stand around the literals that a summary has lost."""
 
+_UNFINISHED = "the model stopped in the middle"
 _BETWEEN = "; "
 _SHARE = 2  # the literals get at most so small a share of the room
-_LONGEST = 200  # characters of a literal that is named
+_LONG = 60  # characters of a literal that takes the room of many
 _MOST_MISSED = 200  # literals without room in a row, after which no more is tried
 _MOST_ROUNDS = 4  # how often what is left is checked again
 _RANKS = ("id", "version", "email", "date", "path", "number", "code", "url")
@@ -48,14 +49,12 @@ class Checked(NamedTuple):
         why: What was wrong, if anything.
         refused: What it said that its source does not.
         lost: What the source says that the text still does not.
-        kept: How many different literals of the source it says.
     """
 
     text: str | None
     why: str = ""
     refused: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
-    kept: int = 0
 
 
 def check(reply: str, source: str, room: int, *, finished: bool = True) -> Checked:
@@ -101,15 +100,14 @@ class Mended:
         """Return what of it has so much room, as `check` does."""
         if not self.text:
             return Checked(None, self.why, self.refused)
-        made, lost, kept = _with_literals(self, room)
+        made, lost = _with_literals(self, room)
         if not made:
             return Checked(None, "the summary is longer than its room", self.refused)
         if invented := _invented(made, self.source):
             # Shortening can change what a text says: an item of a list is a number.
-            said_last = tuple(each.text for each in invented)
-            why = f"said what its source does not: {said_last[0]!r:.80}"
-            return Checked(None, why, (*self.refused, *said_last))
-        return Checked(made, self.why, self.refused, lost, kept)
+            refused = tuple(each.text for each in invented)
+            return Checked(None, _untrue(refused), (*self.refused, *refused))
+        return Checked(made, self.why, self.refused, lost)
 
 
 def mend(reply: str, source: str, *, finished: bool = True) -> Mended:
@@ -130,16 +128,13 @@ def mend(reply: str, source: str, *, finished: bool = True) -> Mended:
     refused: tuple[str, ...] = ()
     if not finished:
         text = _whole_sentences(text)
-        why = "" if text else "the model stopped in the middle"
-    if not why and not _SAYS.search(text):
-        why = "the summary is blank"
-    elif not why and len(text) >= len(source):
-        why = "the summary is no shorter than the text"
+        why = "" if text else _UNFINISHED
+    why = why or _useless(text, source)
     if why:
         return Mended("", why, refused, source, ())
     text, refused = _true(text, source)
     if refused:
-        why = f"said what its source does not: {refused[0]!r:.80}"
+        why = _untrue(refused)
     if not _SAYS.search(text):
         text = ""
     return Mended(text, why, refused, source, _distinct(source))
@@ -160,15 +155,25 @@ def as_it_is(reply: str, source: str, *, finished: bool) -> tuple[str, str]:
         The summary without its reasoning, and why it is refused; blank if it is not.
     """
     text = said(reply)
+    why = _useless(text, source)
+    if not why and not finished:
+        why = _UNFINISHED
+    if not why and (invented := _invented(text, source)):
+        why = f"the summary says {invented[0].text!r:.80}, its source does not"
+    return text, why
+
+
+def _untrue(refused: Sequence[str]) -> str:
+    return f"said what its source does not: {refused[0]!r:.80}"
+
+
+def _useless(text: str, source: str) -> str:
+    """Say why nothing of a summary can be used, whatever stands in it."""
     if not _SAYS.search(text):
-        return text, "the summary is blank"
-    if not finished:
-        return text, "the model stopped in the middle"
+        return "the summary is blank"
     if len(text) >= len(source):
-        return text, "the summary is no shorter than the text"
-    for literal in _invented(text, source):
-        return text, f"the summary says {literal.text!r:.80}, its source does not"
-    return text, ""
+        return "the summary is no shorter than the text"
+    return ""
 
 
 def said(reply: str) -> str:
@@ -217,7 +222,7 @@ def _whole_sentences(text: str) -> str:
 
 
 def _invented(text: str, source: str) -> list[Literal]:
-    known = facts(source)
+    known = grounds(source)
     return [each for each in literals(text) if not known.hold(each)]
 
 
@@ -238,7 +243,7 @@ def _true(text: str, source: str) -> tuple[str, tuple[str, ...]]:
     return "", tuple(dict.fromkeys(refused))
 
 
-def _with_literals(mended: Mended, room: int) -> tuple[str, tuple[str, ...], int]:
+def _with_literals(mended: Mended, room: int) -> tuple[str, tuple[str, ...]]:
     """Name behind a summary what it lost, as far as there is room.
 
     At most half of the room; where there is too little, whole sentences at the end of
@@ -257,10 +262,9 @@ def _with_literals(mended: Mended, room: int) -> tuple[str, tuple[str, ...], int
     else:
         line = ""
     if not text:
-        return "", (), 0
+        return "", ()
     text += line
-    lost = tuple(each.text for each in _missing(text, wanted))
-    return text, lost, len(wanted) - len(lost)
+    return text, tuple(each.text for each in _missing(text, wanted))
 
 
 def _distinct(source: str) -> list[Literal]:
@@ -268,7 +272,7 @@ def _distinct(source: str) -> list[Literal]:
 
 
 def _missing(text: str, wanted: Sequence[Literal]) -> list[Literal]:
-    known = facts(text)
+    known = grounds(text)
     return [each for each in wanted if not known.hold(each)]
 
 
@@ -309,7 +313,7 @@ def _line(missing: Sequence[Literal], source: str, room: int) -> str:
 def _can_stand_alone(literal: Literal) -> bool:
     """Tell whether a literal says the same outside of its text."""
     text = literal.text
-    if len(text) > _LONGEST or "\n" in text or "]" in text:
+    if "\n" in text or "]" in text:
         return False
     return any(each.key == literal.key for each in literals(text))
 
@@ -319,5 +323,6 @@ def _rank(literal: Literal) -> tuple[int, int, int]:
     text, kind = literal.text, literal.kind
     rank = _RANKS.index(kind) if kind in _RANKS else len(_RANKS)
     bare = kind == "number" and text.isdecimal()
-    # A lone digit says little, and a long one takes the room of many.
-    return (len(text) > 60) + 2 * (bare and len(text) == 1), rank + bare, literal.start  # noqa: PLR2004
+    # A lone digit says little.
+    late = (len(text) > _LONG) + 2 * (bare and len(text) == 1)
+    return late, rank + bare, literal.start

@@ -346,8 +346,8 @@ def date_key(said: str) -> str:
     if era is not None:
         values[0] += era
     if month is not None:
-        year = next((value for value in values if value > 31), None)  # noqa: PLR2004
-        day = next((value for value in values if value <= 31), None)  # noqa: PLR2004
+        year = next((value for value in values if value > _LAST_DAY), None)
+        day = next((value for value in values if value <= _LAST_DAY), None)
         return _date(year, month, day)
     if "年" not in said and "月" in said:
         return _date(None, *values)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import regex
 
 from langchain_ctxfetch._core.passages import Scored
-from langchain_ctxfetch._core.sentences import CJK_LETTERS, mostly_cjk
+from langchain_ctxfetch._core.sentences import CJK_LETTERS, is_cjk
 from langchain_ctxfetch._core.structure import blocks, divided, needs
 from langchain_ctxfetch._core.terms import fold, runs
 from langchain_ctxfetch._core.text import Span
@@ -33,7 +33,6 @@ FILLERS = frozenset(
 )
 """English words that people say while they think, ends of short forms among them."""
 
-_SAMPLE = 4_000  # characters that show the script of a text
 _OVERHEAD = 10  # characters that count for each sentence beside its own
 _EARLY = 0.3  # of a text; by then what counts for being early has fallen to 1/e
 _REPEATED = 0.05  # of its worth is left to a sentence that was there before
@@ -43,6 +42,7 @@ _SIGNS = "A-Za-z0-9_\uff10-\uff19"
 _CJK = regex.compile(f"[{CJK_LETTERS}]")
 # Pairs of hiragana are endings.
 _PAIR = regex.compile(f"(?![\u3040-\u309f]{{2}})[{CJK_LETTERS}]{{2}}")
+# Coarser than the literals that summaries are checked for, and many times as fast.
 # Each begins where no other of its kind can, so that a long word is read only once.
 _LITERAL = regex.compile(
     r"https?+://[^\s<>\"'、。，）」]++"
@@ -180,7 +180,7 @@ def _is_english(text: str) -> bool:
 
 def _manner_of(text: str) -> _Manner:
     """Return how *text* is to be weighed: prose or transcript, CJK or not."""
-    if mostly_cjk(text[:_SAMPLE]):
+    if is_cjk(text):
         return _CJK_PROSE
     return _TALK if is_transcript(text) else _PROSE
 

@@ -181,22 +181,25 @@ def quoted(text: str) -> str:
     >>> quoted(" It  is,")
     'it is'
     """
-    return " ".join(text.replace("’", "'").split()).strip(" .,;:!?…").casefold()
+    return _squeezed(text).strip(" .,;:!?…")
 
 
-class Facts:
-    """Be what a text says, to compare others with.
+def _squeezed(text: str) -> str:
+    return " ".join(text.replace("’", "'").split()).casefold()
+
+
+class Grounds:
+    """Be what a text says, on which what others say of it must be grounded.
 
     Args:
         text: The text.
     """
 
     def __init__(self, text: str) -> None:
-        self.literals = literals(text)
         self._text = text
         self._keys = set(spelled(text))
         self._words: str | None = None
-        for each in self.literals:
+        for each in literals(text):
             self._keys.add(each.key)
             self._keys.update(_implied(each))
 
@@ -223,18 +226,18 @@ class Facts:
 
     def _folded(self) -> str:
         if self._words is None:
-            self._words = " ".join(self._text.replace("’", "'").split()).casefold()
+            self._words = _squeezed(self._text)
         return self._words
 
 
 @lru_cache(maxsize=16)
-def facts(text: str) -> Facts:
+def grounds(text: str) -> Grounds:
     """Return what *text* says.
 
-    >>> facts("It was 12.5 mg.").hold(literals("12,5mg")[0])
+    >>> grounds("It was 12.5 mg.").hold(literals("12,5mg")[0])
     True
     """
-    return Facts(text)
+    return Grounds(text)
 
 
 def _implied(literal: Literal) -> Iterator[str]:

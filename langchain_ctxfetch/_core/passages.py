@@ -21,7 +21,7 @@ from langchain_ctxfetch._core.kernels import (
     Width,
 )
 from langchain_ctxfetch._core.regions import best_regions
-from langchain_ctxfetch._core.sentences import mostly_cjk, snap
+from langchain_ctxfetch._core.sentences import is_cjk, snap
 from langchain_ctxfetch._core.structure import (
     blocks,
     divided,
@@ -48,7 +48,6 @@ from langchain_ctxfetch._core.transcripts import (
 )
 from langchain_ctxfetch._core.words import Stem
 
-_SAMPLE = 4_000  # characters that show the script of a text
 _CELL = 150  # characters of a cell, in which a term counts once for its rarity
 _CJK_NARROWER = 0.25  # width of a flow where a letter says as much as four
 _PROSE = (Width(1, 0), Width(3, 300))
@@ -225,7 +224,7 @@ def _manner_of(text: str) -> _Manner:
     """Return how *text* is to be read: prose or transcript, with spaces or without."""
     transcript = is_transcript(text)
     widths = _TRANSCRIPT if transcript else _PROSE
-    if mostly_cjk(text[:_SAMPLE]):
+    if is_cjk(text):
         narrow = tuple(Width(weight, reach * _CJK_NARROWER) for weight, reach in widths)
         # On Japanese articles an even flow kept more answers at each size.
         return _Manner(narrow, EVEN, _CELL // 2, transcript, grams=False)

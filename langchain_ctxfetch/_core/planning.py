@@ -260,7 +260,7 @@ def _jobs(planned: Planned, caller: Caller) -> dict[int, Job]:
         shrinking = planned.parts[i]
         target = int(max(planned.level, planned.sizes[i].floor))
         known = shrinking.reply is not None and PATIENCE * shrinking.target >= target
-        if not known and target >= _LEAST_SUMMARY and not shrinking.part.whole:
+        if not known and target >= _LEAST_SUMMARY:
             job = Job(shrinking.part, target)
             job.begin(caller)
             if job.asks:

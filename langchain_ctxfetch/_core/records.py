@@ -59,8 +59,10 @@ class Record:
     @classmethod
     def loaded(cls, data: object) -> Record | None:
         """Read a record; None where it is none, or of another version."""
+        if not isinstance(data, bytes | str):
+            return None
         try:
-            held: dict[str, Any] = json.loads(data)  # type: ignore[arg-type]
+            held: dict[str, Any] = json.loads(data)
             version = held.pop("v")
             sound = all(isinstance(held.get(name), of) for name, of in _TYPES.items())
             return cls(**held) if version == _VERSION and sound else None

@@ -25,6 +25,7 @@ CJK_LETTERS = (
 LONGEST = 400
 """About how long a share of an overlong sentence is, in characters."""
 
+_SAMPLE = 4_000  # characters that show the script of a text
 _SLACK = 1.25  # a sentence is cut only when it is longer than this many shares
 
 _END = re.compile(
@@ -151,6 +152,15 @@ def stripped(text: str, start: int, end: int) -> Span:
         if last < end and text[last - 1] >= _FIRST_PREPENDED:
             last = ceil_boundary(text, last, first)
     return first, last
+
+
+def is_cjk(text: str) -> bool:
+    """Tell by its beginning whether a text is in a script without spaces.
+
+    >>> is_cjk("猫はよく眠る。"), is_cjk("A cat sleeps.")
+    (True, False)
+    """
+    return mostly_cjk(text[:_SAMPLE])
 
 
 def mostly_cjk(text: str) -> bool:

@@ -47,7 +47,6 @@ class Part:
         title: What it is called, if anything.
         priority: Parts of a higher one are the last to be left out.
         floor: The tokens that it keeps where there is room for that.
-        whole: Whether it may only be kept as it is, or left out.
     """
 
     type: str
@@ -56,7 +55,6 @@ class Part:
     title: str = ""
     priority: int = 0
     floor: int = 0
-    whole: bool = False
 
 
 class Form(NamedTuple):
@@ -134,8 +132,6 @@ class Shrinking:
         """Return the form for so many characters; None where only nothing fits."""
         if self.held is None or room >= len(self.held.text):
             return self.held
-        if self.part.whole:
-            return None
         if room not in self._forms:
             self._forms[room] = self._smaller(room)
         return self._forms[room]

@@ -187,7 +187,7 @@ def _asks(
             found.append(ask)
             continue
         halves = _pieces(ask.text, -(-len(ask.text) // 2))
-        if len(ask.text) <= _SHORTEST or len(halves) < 2:  # noqa: PLR2004 - no halves
+        if len(ask.text) <= _SHORTEST or len(halves) <= 1:
             return []
         waiting += [Summarise(part, half, each, merging) for half in reversed(halves)]
     return found
@@ -202,7 +202,7 @@ def _planned(asks: Sequence[Summarise], tokens: int, caller: Caller) -> int:
     number = total = len(asks)
     for _ in range(_ROUNDS):
         each = asks[0].tokens if asks else 0
-        if number < 2 or number * each <= tokens:  # noqa: PLR2004 - one is the end
+        if number <= 1 or number * each <= tokens:
             break
         room = max(1, int(caller.window * _FILLED) // 2)
         number = min(number - 1, max(1, -(-number * each // room) + 1))

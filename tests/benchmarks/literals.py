@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from langchain_ctxfetch._core.checking import check
-from langchain_ctxfetch._core.literals import facts, literals
+from langchain_ctxfetch._core.literals import grounds, literals
 
 LENGTH = 20_000  # characters of a text
 PLANTED = 50  # literals in it
@@ -167,7 +167,7 @@ def measure(model: Model, texts: int) -> tuple[float, float, int]:
             text = made or text
             if turn == 0:
                 once += _kept(made or "", wanted)
-            known = facts(source)
+            known = grounds(source)
             invented += sum(not known.hold(each) for each in literals(text))
         at_last += _kept(text if len(text) <= ROOM else "", wanted)
     return once / (texts * PLANTED), at_last / (texts * PLANTED), invented

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from langchain_ctxfetch._core.checking import as_it_is, check, said
-from langchain_ctxfetch._core.literals import Facts, literals
+from langchain_ctxfetch._core.literals import Grounds, literals
 
 SOURCE = (
     "On 3 March 2024 the pump was run at 12.5 mg by src/main.py (v2.3.1). "
@@ -44,7 +44,7 @@ def test_a_checked_summary_is_within_its_room(
 def test_a_checked_summary_says_nothing_that_its_source_does_not(
     reply: str, room: int
 ) -> None:
-    known = Facts(SOURCE)
+    known = Grounds(SOURCE)
     text = check(reply, SOURCE, room).text or ""
     assert all(known.hold(each) for each in literals(text))
 
@@ -53,7 +53,7 @@ def test_a_checked_summary_says_nothing_that_its_source_does_not(
 def test_what_was_lost_is_what_does_not_stand_there(reply: str, room: int) -> None:
     made = check(reply, SOURCE, room)
     if made.text is not None:
-        known = Facts(made.text)
+        known = Grounds(made.text)
         lost = {each.text for each in literals(SOURCE) if not known.hold(each)}
         assert set(made.lost) <= lost
 

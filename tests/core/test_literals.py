@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from langchain_ctxfetch._core.figures import number_keys
-from langchain_ctxfetch._core.literals import Facts, literals
+from langchain_ctxfetch._core.literals import Grounds, literals
 
 
 def keys(text: str) -> list[str]:
@@ -96,7 +96,7 @@ def test_literals_stand_where_they_say(text: str) -> None:
 
 @given(st.text(alphabet='0123456789.,-/: ab`"“”一億年月日$€%#_\\\n'))
 def test_a_text_holds_its_own_literals(text: str) -> None:
-    known = Facts(text)
+    known = Grounds(text)
     assert all(known.hold(each) for each in literals(text))
 
 
@@ -120,7 +120,7 @@ def test_a_number_means_the_same_with_marks_between(number: int) -> None:
     ],
 )
 def test_what_follows_from_a_source_is_not_invented(source: str, said: str) -> None:
-    known = Facts(source)
+    known = Grounds(source)
     assert all(known.hold(each) for each in literals(said))
 
 
@@ -138,7 +138,7 @@ def test_what_follows_from_a_source_is_not_invented(source: str, said: str) -> N
     ],
 )
 def test_what_a_source_does_not_say_is_invented(source: str, said: str) -> None:
-    known = Facts(source)
+    known = Grounds(source)
     assert not any(known.hold(each) for each in literals(said))
 
 

@@ -68,6 +68,11 @@ def test_a_dict_keeps_its_other_keys() -> None:
     assert len(made["context"]) <= 1_000
 
 
+def test_a_dict_whose_context_fits_comes_back_as_it_is() -> None:
+    given = {"context": "short", "n": 1}
+    assert compactor(input_key="context").invoke(given) is given
+
+
 def test_a_dict_without_the_key_is_refused_with_its_keys() -> None:
     with pytest.raises(ConfigurationError, match="'text'"):
         compactor(input_key="context").invoke({"text": SENTENCES})
