@@ -42,6 +42,8 @@ def pick(
         return []
     best = inked[order[0]]
     if best[1] - best[0] > room:
+        if _is_half(scored, order[0]):
+            return []
         return _window(scored, order[0], room - 2 * edge_length)
     start, end = inked[min(order)][0], inked[max(order)][1]
     if _is_gapless(scored.units) and end - start <= room:
@@ -97,11 +99,17 @@ def _fill(
     nearly_full = min(_NEARLY_FULL, room // 10)
     for i in order:
         fits = filling.take([*scored.needs.get(i, ()), i], room)
-        if i == order[0] and not fits:
+        if i == order[0] and not fits and not _is_half(scored, i):
             return [i]  # with what it needs there is no room even for the best
         if filling.used > room - nearly_full:
             break
     return [i for i in range(len(inked)) if filling.taken[i]]
+
+
+def _is_half(scored: Scored, i: int) -> bool:
+    """Tell whether a sentence is half of a pair, like a fence: worse than nothing."""
+    needs = scored.needs
+    return any(i in needs.get(other, ()) for other in needs.get(i, ()))
 
 
 class _Filling:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from langchain_ctxfetch._core.outline import fences
 from langchain_ctxfetch._core.passages import score_sentences
@@ -147,6 +147,8 @@ def test_regions_bring_the_ends_of_their_blocks(text, a: int, b: int) -> None:
 
 
 @given(lines, st.integers(0, 400))
+@example("```\n```", 3)
+@example("```py\n```", 3)
 def test_no_fence_is_left_open_by_a_choice(text: str, room: int) -> None:
     """What is picked of balanced fences is balanced, or no fence at all."""
     kept = quoted(text, "prose a 1", room)
