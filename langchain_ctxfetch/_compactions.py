@@ -1,14 +1,19 @@
-"""One compaction: what came is planned, reduced, put together, and told."""
+"""One compaction: what came is planned, reduced, put together, and told.
+
+What it asks on the way is answered by a model, a cache, or its own work.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, assert_never
 
-from langchain_ctxfetch._compacting import Prompts
-from langchain_ctxfetch._core.asks import Reply
+from langchain_core.stores import BaseStore
+
+from langchain_ctxfetch._core.asks import Ask, Reply
 from langchain_ctxfetch._core.blocks import Block
 from langchain_ctxfetch._core.compaction import Compaction, compact
 from langchain_ctxfetch._core.flow import Failed, Flow, Outcome
@@ -20,16 +25,21 @@ from langchain_ctxfetch._core.planning import (
     plan,
     texts_of,
 )
+from langchain_ctxfetch._core.records import Recall, Remember
+from langchain_ctxfetch._core.requests import Work
 from langchain_ctxfetch._core.shrinking import Part
 from langchain_ctxfetch._core.sizing import SizeRule, by_size, followed, plan_by_size
 from langchain_ctxfetch._core.summaries import Summarise
 from langchain_ctxfetch._divided import Content
+from langchain_ctxfetch._models import ModelCalls
+from langchain_ctxfetch._prompts import Prompts
 from langchain_ctxfetch._reports import (
     BlockReport,
     CompactionPlan,
     CompactionReport,
     PlannedBlock,
 )
+from langchain_ctxfetch._rounds import Job, aanswer_each, answer_each, run_blocking
 from langchain_ctxfetch.errors import ConfigurationError
 from langchain_ctxfetch.ports import TokenCounter
 
@@ -247,3 +257,60 @@ def _calls(outcome: Outcome[Reply]) -> int:
     if isinstance(outcome, Failed):
         return int(getattr(outcome.error, "calls", 1))
     return outcome.value.calls
+
+
+@dataclass(slots=True)
+class CompactionAnswers:
+    """Hold what requests are answered with.
+
+    Attributes:
+        cache: Keeps records.
+        calls: Asks the model; None where there is none.
+        prompt: Writes what it is asked.
+        asked: How much the model has been asked so far.
+    """
+
+    cache: BaseStore[str, bytes]
+    calls: ModelCalls | None = None
+    prompt: Callable[[Summarise], Ask] | None = None
+    asked: int = 0
+
+    def answer(self, asked: Sequence[Any]) -> list[Outcome[Any]]:
+        """Answer the requests of a round; they are all of one kind."""
+        if self.calls is not None and (asks := self._asks(asked)):
+            return list(self.calls.answer(asks))
+        return answer_each([self._job(request) for request in asked])
+
+    async def aanswer(self, asked: Sequence[Any]) -> list[Outcome[Any]]:
+        """Same as `answer`, while the event loop goes on."""
+        if self.calls is not None and (asks := self._asks(asked)):
+            return list(await self.calls.aanswer(asks))
+        return await aanswer_each([self._job(request) for request in asked])
+
+    def _asks(self, asked: Sequence[Any]) -> list[Ask]:
+        if self.prompt is None:
+            return []
+        asks = [self.prompt(each) for each in asked if isinstance(each, Summarise)]
+        self.asked += len(asks)
+        return asks
+
+    def _job(self, request: Work | Recall | Remember) -> Job[Any]:
+        match request:
+            case Work():
+                return Job("the work", request.run, partial(run_blocking, request.run))
+            case Recall():
+                names = list(request.names)
+                return Job(
+                    "the cache",
+                    partial(self.cache.mget, names),
+                    partial(self.cache.amget, names),
+                )
+            case Remember():
+                pairs = list(request.records.items())
+                return Job(
+                    "the cache",
+                    partial(self.cache.mset, pairs),
+                    partial(self.cache.amset, pairs),
+                )
+            case _:
+                assert_never(request)

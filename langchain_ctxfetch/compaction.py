@@ -30,8 +30,12 @@ from typing_extensions import override
 
 from langchain_ctxfetch._bridge import WholeNumber
 from langchain_ctxfetch._caches import BoundedStore
-from langchain_ctxfetch._compacting import Answers, Prompts, check_prompt
-from langchain_ctxfetch._compactions import Case, Compacted, held_in
+from langchain_ctxfetch._compactions import (
+    Case,
+    Compacted,
+    CompactionAnswers,
+    held_in,
+)
 from langchain_ctxfetch._contents import Compactable, content_of
 from langchain_ctxfetch._core.asks import Ask
 from langchain_ctxfetch._core.blocks import KNOWN_TYPES, tamed
@@ -49,6 +53,7 @@ from langchain_ctxfetch._models import (
     context_window_of,
     name_of,
 )
+from langchain_ctxfetch._prompts import Prompts, check_prompt
 from langchain_ctxfetch._reports import CompactionPlan
 from langchain_ctxfetch._rounds import run_blocking
 from langchain_ctxfetch.errors import ConfigurationError
@@ -359,11 +364,11 @@ class ContextCompactor(RunnableSerializable[Any, Any]):
 
     def _answers(
         self, case: Case, config: RunnableConfig, tell: Callable[[], None] | None
-    ) -> Answers:
+    ) -> CompactionAnswers:
         """Return what answers the requests of a call."""
         caller = case.settings.caller
         if self.model is None or caller is None:
-            return Answers(self.cache)
+            return CompactionAnswers(self.cache)
         calls = ModelCalls(
             self.model,
             max_concurrency=self.max_concurrency,
@@ -371,7 +376,7 @@ class ContextCompactor(RunnableSerializable[Any, Any]):
             config=config,
             on_reply=tell,
         )
-        return Answers(
+        return CompactionAnswers(
             self.cache,
             calls,
             lambda ask: Ask(case.prompts(ask), caller.output(ask.tokens)),

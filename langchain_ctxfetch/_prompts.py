@@ -1,24 +1,16 @@
-"""Answers what a compaction asks: a model, a cache, or its own work."""
+"""What a model is asked: our own prompt, or those of the caller."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from hashlib import sha256
-from typing import Any, assert_never
+from typing import Any
 
 from langchain_core.messages import BaseMessage
 from langchain_core.prompts import BasePromptTemplate
-from langchain_core.stores import BaseStore
 
-from langchain_ctxfetch._core.asks import Ask
-from langchain_ctxfetch._core.flow import Outcome
-from langchain_ctxfetch._core.records import Recall, Remember
-from langchain_ctxfetch._core.requests import Work
 from langchain_ctxfetch._core.summaries import Summarise
-from langchain_ctxfetch._models import ModelCalls
-from langchain_ctxfetch._rounds import Job, aanswer_each, answer_each, run_blocking
 from langchain_ctxfetch.errors import ConfigurationError
 from langchain_ctxfetch.ports import TokenCounter
 
@@ -115,60 +107,3 @@ def check_prompt(name: str, prompt: BasePromptTemplate[Any] | None) -> None:
             f"{', '.join(sorted(VARIABLES - {'text'}))}; it names "
             f"{', '.join(sorted(named)) or 'nothing'}"
         )
-
-
-@dataclass(slots=True)
-class Answers:
-    """Hold what requests are answered with.
-
-    Attributes:
-        cache: Keeps records.
-        calls: Asks the model; None where there is none.
-        prompt: Writes what it is asked.
-        asked: How much the model has been asked so far.
-    """
-
-    cache: BaseStore[str, bytes]
-    calls: ModelCalls | None = None
-    prompt: Callable[[Summarise], Ask] | None = None
-    asked: int = 0
-
-    def answer(self, asked: Sequence[Any]) -> list[Outcome[Any]]:
-        """Answer the requests of a round; they are all of one kind."""
-        if self.calls is not None and (asks := self._asks(asked)):
-            return list(self.calls.answer(asks))
-        return answer_each([self._job(request) for request in asked])
-
-    async def aanswer(self, asked: Sequence[Any]) -> list[Outcome[Any]]:
-        """Same as `answer`, while the event loop goes on."""
-        if self.calls is not None and (asks := self._asks(asked)):
-            return list(await self.calls.aanswer(asks))
-        return await aanswer_each([self._job(request) for request in asked])
-
-    def _asks(self, asked: Sequence[Any]) -> list[Ask]:
-        if self.prompt is None:
-            return []
-        asks = [self.prompt(each) for each in asked if isinstance(each, Summarise)]
-        self.asked += len(asks)
-        return asks
-
-    def _job(self, request: Work | Recall | Remember) -> Job[Any]:
-        match request:
-            case Work():
-                return Job("the work", request.run, partial(run_blocking, request.run))
-            case Recall():
-                names = list(request.names)
-                return Job(
-                    "the cache",
-                    partial(self.cache.mget, names),
-                    partial(self.cache.amget, names),
-                )
-            case Remember():
-                pairs = list(request.records.items())
-                return Job(
-                    "the cache",
-                    partial(self.cache.mset, pairs),
-                    partial(self.cache.amset, pairs),
-                )
-            case _:
-                assert_never(request)
