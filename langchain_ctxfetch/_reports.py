@@ -52,8 +52,7 @@ class CompactionReport:
         planned_calls: The most calls that there could have been.
         prompt_tokens: What the model says that it read.
         output_tokens: What the model says that it wrote.
-        cache_hits: How many blocks stand as they were reduced at an earlier time, or
-            by a summary from then.
+        cache_hits: How many blocks stand as they were reduced at an earlier time.
         blocks: What became of each block, and of the text around them.
         gaps: What could not be done.
     """

@@ -76,7 +76,8 @@ class ContextCompactor(RunnableSerializable[Any, Any]):
     Takes a text, documents, a prompt, messages, or a dict that holds one of them, and
     returns the same type. Within the budget it comes back as it is. Over it, the
     bodies of its largest blocks are reduced: by summaries of the model where there is
-    one, else by their own best sentences. Nothing outside a body changes by a byte.
+    one, else by their own best sentences. Nothing outside a body changes by a byte;
+    a body without any room goes with its tags, and one line names what is left out.
 
     >>> compactor = ContextCompactor(max_tokens=40, token_counter=len, compact_to=1)
     >>> compactor.invoke("It rains. The sun shines. It snows. The wind is cold.")

@@ -18,6 +18,23 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from pydantic import PrivateAttr
 
 
+class Peak:
+    """Reply, and note the most replies that were on their way at the same time."""
+
+    def __init__(self) -> None:
+        self.most = self._running = 0
+        self._lock = threading.Lock()
+
+    def __call__(self, _: str) -> str:
+        with self._lock:
+            self._running += 1
+            self.most = max(self.most, self._running)
+        threading.Event().wait(0.002)
+        with self._lock:
+            self._running -= 1
+        return "It tells."
+
+
 class ScriptedModel(BaseChatModel):
     """Answer each prompt by a function; what it raises is what the model raises."""
 

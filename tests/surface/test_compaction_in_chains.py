@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from langchain_core.runnables import ConfigurableField
 
 from langchain_ctxfetch.errors import BudgetError
 from tests.surface.compacting import SENTENCES, compactor, note, short
-from tests.surface.models import ScriptedModel
+from tests.surface.models import Peak, ScriptedModel
 
 # --- Messages ---
 
@@ -127,18 +126,8 @@ def test_usage_callbacks_see_the_calls_of_the_summaries() -> None:
 
 
 def test_the_concurrency_of_the_config_reaches_the_calls() -> None:
-    lock, running, peak = threading.Lock(), [0], [0]
-
-    def reply(_: str) -> str:
-        with lock:
-            running[0] += 1
-            peak[0] = max(peak[0], running[0])
-        threading.Event().wait(0.002)
-        with lock:
-            running[0] -= 1
-        return "It tells."
-
+    peak = Peak()
     text = "\n".join(note(f"{i}", SENTENCES) for i in range(6))
-    step = compactor(2_000, model=ScriptedModel(reply=reply), context_window=100_000)
+    step = compactor(2_000, model=ScriptedModel(reply=peak), context_window=100_000)
     step.invoke(text, {"max_concurrency": 1})
-    assert peak == [1]
+    assert peak.most == 1

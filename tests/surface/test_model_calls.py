@@ -22,7 +22,7 @@ from langchain_ctxfetch._models import (
     context_window_of,
     name_of,
 )
-from tests.surface.models import ScriptedModel
+from tests.surface.models import Peak, ScriptedModel
 
 
 class ServerError(Exception):
@@ -160,20 +160,10 @@ def test_the_next_call_begins_as_soon_as_one_ends() -> None:
 
 @WAYS
 async def test_the_concurrency_of_the_config_wins(way: str) -> None:
-    lock, running, peak = threading.Lock(), [0], [0]
-
-    def reply(_: str) -> str:
-        with lock:
-            running[0] += 1
-            peak[0] = max(peak[0], running[0])
-        threading.Event().wait(0.002)
-        with lock:
-            running[0] -= 1
-        return "fine"
-
-    of = calls(ScriptedModel(reply=reply), config={"max_concurrency": 1})
+    peak = Peak()
+    of = calls(ScriptedModel(reply=peak), config={"max_concurrency": 1})
     await answered(way, of, asks(5))
-    assert peak == [1]
+    assert peak.most == 1
 
 
 @WAYS
