@@ -103,10 +103,6 @@ class Mended:
         made, lost = _with_literals(self, room)
         if not made:
             return Checked(None, "the summary is longer than its room", self.refused)
-        if invented := _invented(made, self.source):
-            # Shortening can change what a text says: an item of a list is a number.
-            refused = tuple(each.text for each in invented)
-            return Checked(None, _untrue(refused), (*self.refused, *refused))
         return Checked(made, self.why, self.refused, lost)
 
 
@@ -134,7 +130,7 @@ def mend(reply: str, source: str, *, finished: bool = True) -> Mended:
         return Mended("", why, refused, source, ())
     text, refused = _true(text, source)
     if refused:
-        why = _untrue(refused)
+        why = f"said what its source does not: {refused[0]!r:.80}"
     if not _SAYS.search(text):
         text = ""
     return Mended(text, why, refused, source, _distinct(source))
@@ -161,10 +157,6 @@ def as_it_is(reply: str, source: str, *, finished: bool) -> tuple[str, str]:
     if not why and (invented := _invented(text, source)):
         why = f"the summary says {invented[0].text!r:.80}, its source does not"
     return text, why
-
-
-def _untrue(refused: Sequence[str]) -> str:
-    return f"said what its source does not: {refused[0]!r:.80}"
 
 
 def _useless(text: str, source: str) -> str:

@@ -218,6 +218,11 @@ def test_the_same_numbers_are_found_again_after_that() -> None:
     assert [block.header["title"] for block in parse(made)] == ["a", "c"]
 
 
+def test_a_line_of_a_document_that_looks_like_an_earlier_header_is_its_text() -> None:
+    text = "<context>\n[1] a\nA\n\n[2] b\nsee\n[1] not a document\n</context>"
+    assert bodies(text) == ["A", "see\n[1] not a document"]
+
+
 def test_a_container_goes_with_the_last_of_its_documents() -> None:
     text = rendered([Entry((("title", t),), t * 3) for t in "ab"], "xml")
     assert render(f"x{text}y", parse(f"x{text}y"), [None, None]) == "xy"

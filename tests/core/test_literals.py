@@ -129,6 +129,8 @@ def test_what_follows_from_a_source_is_not_invented(source: str, said: str) -> N
     [
         ("It was 12.5 mg.", "12.5 kg"),
         ("It was 12.5 mg.", "12.6 mg"),
+        ("It was 12.5 mg, in a box of 3 kg.", "12.5 kg"),
+        ("It stood at 12.5 and fell.", "12.5 kg"),
         ("In 2012", "12"),
         ("AB-123", "AB-12"),
         ("On 3 March 2024", "4 March 2024"),

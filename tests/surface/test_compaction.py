@@ -191,6 +191,18 @@ def test_FR_H1_one_long_block_is_read_in_pieces_within_the_window() -> None:
     assert max(map(len, model.prompts)) <= 8_000
 
 
+def test_FR_H1_pieces_are_within_the_window_where_the_text_gets_denser() -> None:
+    def dense(text: str) -> int:
+        return len(text) + 9 * text.count("x")
+
+    model = ScriptedModel(reply=short)
+    step = ContextCompactor(
+        max_tokens=2_000, model=model, token_counter=dense, context_window=8_000
+    )
+    step.invoke(note("a.md", SENTENCES * 2 + "xxxx xxxx xxxx xxxx. " * 2_000))
+    assert max(map(dense, model.prompts)) <= 8_000
+
+
 def test_FR_H2_a_model_that_echoes_ends_within_the_plan() -> None:
     model = ScriptedModel(reply=lambda prompt: prompt)
     text = "\n".join(note(f"{i}", SENTENCES[:500]) for i in range(3))

@@ -51,6 +51,14 @@ def test_request_and_result_pairs_and_signed_blocks_stay_whole() -> None:
     assert made[-1] is given[-1]
 
 
+@pytest.mark.parametrize("kind", ["thinking", "reasoning", "compaction"])
+def test_a_signed_message_stays_whole_however_long_it_is(kind: str) -> None:
+    signed = AIMessage([{"type": kind}, {"type": "text", "text": SENTENCES[:900]}])
+    given = [signed, AIMessage(SENTENCES), HumanMessage("Why?")]
+    made = compactor(1_500).invoke(given)
+    assert made[0] is signed
+
+
 def test_the_last_human_message_may_be_reduced_where_that_is_asked() -> None:
     given = [HumanMessage(SENTENCES)]
     with pytest.raises(BudgetError):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from langchain_core.documents import Document
+from langchain_core.messages import HumanMessage
 from langchain_core.prompts import PromptTemplate
 from langchain_core.stores import InMemoryByteStore
 
@@ -86,6 +87,26 @@ def test_an_unchanged_block_costs_no_call_the_next_time() -> None:
     first, second = (step.compact(note("a.md", SENTENCES)) for _ in range(2))
     assert first.content == second.content
     assert (len(model.prompts), second.report.cache_hits) == (1, 1)
+
+
+def test_what_was_reduced_stands_the_same_while_the_whole_is_within_its_budget() -> (
+    None
+):
+    step = compactor(2_000)
+    old = [HumanMessage(note(f"{i}.md", SENTENCES)) for i in range(3)]
+    first = step.invoke([*old, HumanMessage("Why?")])
+    new = HumanMessage(note("new.md", SENTENCES[:300]))
+    then = step.compact([*old, new, HumanMessage("Why?")])
+    assert then.content[:3] == first[:3]
+    assert then.report.after > 0.7 * 2_000
+
+
+def test_what_was_made_for_a_much_smaller_room_is_made_again() -> None:
+    step = compactor(2_000)
+    notes = [note(f"{i}.md", SENTENCES) for i in range(6)]
+    step.invoke("\n".join(notes))
+    alone = step.compact(notes[0])
+    assert alone.report.after >= 0.9 * 0.7 * 2_000
 
 
 def test_a_store_keeps_reductions_for_other_compactors() -> None:

@@ -199,6 +199,40 @@ async def test_a_caller_that_is_cancelled_stops_new_calls() -> None:
     assert len(model.prompts) == 1
 
 
+def test_a_caller_that_was_stopped_makes_no_new_call() -> None:
+    window = _models._Window(calls(ScriptedModel()), asks(3))
+    turns = window._turns()
+    assert next(turns)[0] == 0
+    window.stopped.set()
+    assert list(turns) == []
+
+
+def test_an_interrupt_stops_the_other_calls() -> None:
+    entered, leave = threading.Event(), threading.Event()
+    main = threading.current_thread()
+
+    def reply(_: str) -> str:
+        if threading.current_thread() is main:
+            assert entered.wait(30)
+            raise KeyboardInterrupt
+        entered.set()
+        leave.wait(30)
+        return "fine"
+
+    class Watched(ModelCalls):
+        def ask(self, ask: Ask, stopped: threading.Event) -> Outcome[Reply]:
+            self.stopped = stopped
+            return super().ask(ask, stopped)
+
+    of = Watched(
+        ScriptedModel(reply=reply), max_concurrency=2, timeout_s=None, config={}
+    )
+    with pytest.raises(KeyboardInterrupt):
+        of.answer(asks(5))
+    assert of.stopped.is_set()
+    leave.set()
+
+
 @pytest.mark.parametrize("reason", ["length", "max_tokens", "MAX_TOKENS"])
 def test_a_reply_that_was_cut_off_is_not_finished(reason: str) -> None:
     model = ScriptedModel(finish_reason=reason)
