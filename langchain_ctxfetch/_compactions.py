@@ -234,11 +234,10 @@ def _row(i: int, block: Block, made: Compaction) -> BlockReport:
         return replace(row, after=0, how="removed", why="no room for it")
     if form.text == part.text:
         return row if shrinking.why == "" else replace(row, why=shrinking.why)
-    reused = i in made.planned.reused and form is shrinking.held
     return replace(
         row,
         after=before - len(part.text) + len(form.text),
-        how="cached" if reused else form.how,
+        how="cached" if form is shrinking.recorded else form.how,
         why=form.why or shrinking.why or "over the budget",
         literals_lost=form.lost,
         literals_refused=form.refused,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from langchain_ctxfetch._core.budget import Count, Size, size_of, water_level
@@ -24,11 +24,18 @@ LADDER = 0.9
 """Each target of a summary is so many times the next greater one."""
 
 PATIENCE = 2.0
-"""What is reduced already is so again only where it is over so many times its share."""
+"""What was made for so much less room than there is says too little there."""
+
+STEP = 0.5
+"""What was reduced before is reduced again in steps, each so many times the last."""
+
+STEADY = 0.5
+"""What is new keeps so much of a step, where what was reduced before stands."""
 
 SPARE = 0.93
 """So much of the goal is filled again where there are reductions to keep."""
 
+_MOST_SETTLED = 3  # tries
 _LEAST_SUMMARY = 24  # tokens; what may be no longer is not asked of a model
 
 Bodies: TypeAlias = Sequence[str | None]
@@ -189,18 +196,77 @@ def _plan(
         if reused and after <= settings.limit:
             planned.reused, planned.done = frozenset(reused), True
             return planned
-    planned.reused = frozenset(reused)
     if reused:
-        room = max(0, int(planned.goal * SPARE) - planned.bare)
-        planned.goal = planned.bare + room
+        planned.goal = max(planned.bare, int(planned.goal * SPARE))
+    planned.reused = frozenset(reused)
+    empty = [None if held.held is None else "" for held in planned.parts]
+    room = max(0, planned.goal - measure(empty, ""))
     planned.sizes = [
-        _size(shrinking, size, settings.count, reused=i in reused)
-        for i, (shrinking, size) in enumerate(zip(planned.parts, sizes, strict=True))
+        Size(0, 0.0)
+        if shrinking.held is None
+        else replace(size, floor=float(shrinking.part.floor))
+        for shrinking, size in zip(planned.parts, sizes, strict=True)
     ]
-    planned.level = _level(planned.sizes, room)
+    top = _settle(planned, room, settings) if reused else float(max(room, 1))
+    planned.level = _level(planned.sizes, room, top)
     if settings.caller is not None:
         planned.jobs = _jobs(planned, settings.caller)
     return planned
+
+
+def _settle(planned: Planned, room: float, settings: Settings) -> float:
+    """Let what was reduced before stand, up to the first part that is new and large.
+
+    What a provider has cached of a prompt ends at the first change. So what stands
+    at the beginning is reduced again in great steps, all of it at once, and what is
+    behind has the room that this leaves, up to the step before.
+
+    Returns:
+        The level at which to begin.
+    """
+    sizes = planned.sizes
+    held = {
+        i: _held_size(planned.parts[i], settings.count)
+        for i in planned.reused
+        if planned.parts[i].held is not None
+    }
+    wants = [held.get(i, size).tokens for i, size in enumerate(sizes)]
+    step = float(settings.limit)
+    while step > 1 and room < sum(
+        min(want, step if i in held else step * STEADY) for i, want in enumerate(wants)
+    ):
+        step *= STEP
+    most = step / STEP
+    settled = True
+    for i, size in enumerate(sizes):
+        settled = settled and (i in planned.reused or wants[i] <= step * STEADY)
+        if i in held and settled:
+            sizes[i] = _stands(planned.parts[i], size, step, settings.count)
+            continue
+        if i in held:
+            planned.parts[i].stand()
+        if size.tokens > most:
+            sizes[i] = replace(size, length=size.room(most), tokens=most)
+    return min(most * LADDER, max(room, 1))
+
+
+def _stands(shrinking: Shrinking, size: Size, step: float, count: Count) -> Size:
+    """Let a reduction stand that is within a step, and make one that is."""
+    made = _held_size(shrinking, count)
+    room = size.room(step)
+    for _ in range(_MOST_SETTLED):
+        # What is reduced may be denser than its text.
+        if made.tokens <= step:
+            break
+        shrinking.settle(room)
+        made = _held_size(shrinking, count)
+        room = int(room * step / max(made.tokens, step))
+    patience = max(1.0, made.tokens / (step * STEADY * LADDER))
+    return replace(made, patience=patience, floor=size.floor)
+
+
+def _held_size(shrinking: Shrinking, count: Count) -> Size:
+    return size_of("" if shrinking.held is None else shrinking.held.text, count)
 
 
 def _recorded(planned: Planned, records: Sequence[Record | None]) -> dict[int, Record]:
@@ -210,7 +276,7 @@ def _recorded(planned: Planned, records: Sequence[Record | None]) -> dict[int, R
             shrinking.replied(
                 record.reply, finished=record.finished, target=record.target
             )
-            shrinking.held, shrinking.room = record.form(), record.room
+            shrinking.recall(record.form(), record.room)
     return {i: record for i, record in enumerate(records) if record is not None}
 
 
@@ -224,31 +290,16 @@ def _forget(
         if record.text is None or PATIENCE * record.room >= rooms[i]
     }
     for i in reused.keys() - kept.keys():
-        shrinking = planned.parts[i]
-        shrinking.held, shrinking.room = Form(shrinking.part.text, "kept"), 0
+        planned.parts[i].stand()
     return kept
 
 
-def _size(shrinking: Shrinking, size: Size, count: Count, *, reused: bool) -> Size:
-    if shrinking.held is None:
-        return Size(0, 0.0)
-    if reused:
-        size = size_of(shrinking.held.text, count)
-    patience = PATIENCE if reused else 1.0
-    return Size(size.length, size.tokens, patience, float(shrinking.part.floor))
-
-
-def _level(sizes: Sequence[Size], room: float) -> float:
+def _level(sizes: Sequence[Size], room: float, top: float) -> float:
     """Return the greatest step of the ladder at which all parts are within *room*."""
-    level = float(max(room, 1))
-    while level > 1:
-        total = sum(
-            size.tokens * size.room(level) / size.length
-            for size in sizes
-            if size.length
-        )
-        if total <= room:
-            break
+    level = top
+    while level > 1 and room < sum(
+        size.tokens * size.room(level) / size.length for size in sizes if size.length
+    ):
         level *= LADDER
     return level
 

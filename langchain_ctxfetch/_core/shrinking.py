@@ -103,6 +103,7 @@ class Shrinking:
     def __init__(self, part: Part, reader: Reader) -> None:
         self.part = part
         self.held: Form | None = Form(part.text, "kept")
+        self.recorded: Form | None = None
         self.reply: str | None = None
         self.finished = True
         self.target = 0
@@ -113,6 +114,19 @@ class Shrinking:
         self._material: Material | None = None
         self._mended: Mended | None = None
         self._forms: dict[int, Form | None] = {}
+
+    def recall(self, form: Form | None, room: int) -> None:
+        """Look as it was recorded, in the room of then."""
+        self.held = self.recorded = form
+        self.room = room
+
+    def stand(self) -> None:
+        """Be whole again."""
+        self.held, self.room = Form(self.part.text, "kept"), 0
+
+    def settle(self, room: int) -> None:
+        """Be no larger than so many characters from here on."""
+        self.held, self.room = self._smaller(room), room
 
     def replied(self, reply: str | None, *, finished: bool, target: int) -> None:
         """Take the summary that a model wrote, as it came."""
