@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise, takewhile
 from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.prompts import PromptTemplate
 from langchain_core.stores import InMemoryByteStore
 
@@ -99,6 +100,36 @@ def test_what_was_reduced_stands_the_same_while_the_whole_is_within_its_budget()
     then = step.compact([*old, new, HumanMessage("Why?")])
     assert then.content[:3] == first[:3]
     assert then.report.after > 0.7 * 2_000
+
+
+def _turns(step: ContextCompactor, number: int) -> list[str]:
+    """Return what is sent, turn by turn, where each brings a note more."""
+    history: list[BaseMessage] = []
+    sent: list[str] = []
+    for i in range(number):
+        facts = " ".join(f"Turn {i} told fact {i * 40 + j}." for j in range(40))
+        history.append(HumanMessage(note(f"{i}.md", facts)))
+        sent.append("".join(str(each.content) for each in step.invoke(history)))
+    return sent
+
+
+def test_a_rewrite_leaves_the_first_reductions_as_they_stood() -> None:
+    sent = _turns(compactor(20_000), 100)
+    rewrites = [
+        sum(
+            1
+            for _ in takewhile(
+                lambda pair: pair[0] == pair[1], zip(before, after, strict=False)
+            )
+        )
+        / len(after)
+        for before, after in pairwise(sent)
+        if not after.startswith(before)
+    ]
+    assert all(len(text) <= 20_000 for text in sent)
+    assert len(rewrites) <= 100 / 8
+    # Some turns step down everywhere, others leave most of what was sent alone.
+    assert sum(share > 1 / 2 for share in rewrites) >= 2
 
 
 def test_what_was_made_for_a_much_smaller_room_is_made_again() -> None:
