@@ -215,14 +215,11 @@ def _plan(
 
 
 def _settle(planned: Planned, room: float, settings: Settings) -> float:
-    """Let what was reduced before stand, up to the first part that is new and large.
+    """Let what was reduced stand, up to what is new and large; return the top level.
 
     What a provider has cached of a prompt ends at the first change. So what stands
     at the beginning is reduced again in great steps, all of it at once, and what is
     behind has the room that this leaves, up to the step before.
-
-    Returns:
-        The level at which to begin.
     """
     sizes = planned.sizes
     held = {
@@ -253,7 +250,7 @@ def _settle(planned: Planned, room: float, settings: Settings) -> float:
 def _stands(shrinking: Shrinking, size: Size, step: float, count: Count) -> Size:
     """Let a reduction stand that is within a step, and make one that is."""
     made = _held_size(shrinking, count)
-    room = size.room(step)
+    step, room = max(step, size.floor), size.room(step)
     for _ in range(_MOST_SETTLED):
         # What is reduced may be denser than its text.
         if made.tokens <= step:
