@@ -124,7 +124,7 @@ def _progress(*, asked: bool) -> Iterator[RunnableConfig]:
     from langchain_core.callbacks import BaseCallbackHandler  # noqa: PLC0415
     from rich.progress import Progress  # noqa: PLC0415
 
-    from langchain_ctxfetch.compaction import EVENT  # noqa: PLC0415
+    from langchain_ctxfetch.compaction import EVENT  # noqa: PLC0415 - lazy: most commands need none
 
     with Progress(console=terminal.notes(), transient=True) as bar:
         task = bar.add_task("summaries", total=None)

@@ -78,7 +78,7 @@ class Planned:
         parts: The parts, as they shrink.
         jobs: What a model is asked, by the number of the part.
         sizes: How large each part is now.
-        reused: Which parts stand as they were recorded.
+        reused: Which parts were reduced before.
         done: Whether nothing more has to be reduced.
         gaps: What could not be done.
     """
