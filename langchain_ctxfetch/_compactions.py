@@ -22,6 +22,7 @@ from langchain_ctxfetch._core.planning import (
     Planned,
     Settings,
     bare_tokens,
+    held_size,
     plan,
     texts_of,
 )
@@ -168,7 +169,7 @@ class Case:
                     i + 1,
                     shrinking.part.type,
                     shrinking.part.source,
-                    int(size.tokens),
+                    int(held_size(shrinking, self.settings.count).tokens),
                     job.tokens if job else int(planned.level) if over else None,
                     job.planned if job else 0,
                 )

@@ -223,7 +223,7 @@ def _settle(planned: Planned, room: float, settings: Settings) -> float:
     """
     sizes = planned.sizes
     held = {
-        i: _held_size(planned.parts[i], settings.count)
+        i: held_size(planned.parts[i], settings.count)
         for i in planned.reused
         if planned.parts[i].held is not None
     }
@@ -249,20 +249,21 @@ def _settle(planned: Planned, room: float, settings: Settings) -> float:
 
 def _stands(shrinking: Shrinking, size: Size, step: float, count: Count) -> Size:
     """Let a reduction stand that is within a step, and make one that is."""
-    made = _held_size(shrinking, count)
+    made = held_size(shrinking, count)
     step, room = max(step, size.floor), size.room(step)
     for _ in range(_MOST_SETTLED):
         # What is reduced may be denser than its text.
         if made.tokens <= step:
             break
         shrinking.settle(room)
-        made = _held_size(shrinking, count)
+        made = held_size(shrinking, count)
         room = int(room * step / max(made.tokens, step))
     patience = max(1.0, made.tokens / (step * STEADY * LADDER))
     return replace(made, patience=patience, floor=size.floor)
 
 
-def _held_size(shrinking: Shrinking, count: Count) -> Size:
+def held_size(shrinking: Shrinking, count: Count) -> Size:
+    """Say how large a part is as it stands now."""
     return size_of("" if shrinking.held is None else shrinking.held.text, count)
 
 

@@ -132,6 +132,14 @@ def test_a_rewrite_leaves_the_first_reductions_as_they_stood() -> None:
     assert sum(share > 1 / 2 for share in rewrites) >= 2
 
 
+def test_a_plan_says_how_large_what_is_new_really_is() -> None:
+    step = compactor(2_000)
+    old = "\n".join(note(f"{i}.md", SENTENCES) for i in range(3))
+    step.invoke(old)
+    plan = step.plan(f"{old}\n{note('new.md', SENTENCES)}")
+    assert plan.blocks[-1].tokens == len(SENTENCES)
+
+
 def test_what_was_made_for_a_much_smaller_room_is_made_again() -> None:
     step = compactor(2_000)
     notes = [note(f"{i}.md", SENTENCES) for i in range(6)]
